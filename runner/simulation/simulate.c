@@ -283,16 +283,17 @@ static void take_message(int code, const char *function, const char *text, void 
 
 /* ------------------------------------------------------------------------------------- the run -- */
 
-/* The times of the outputs, the first at the start */
+/* The times of the outputs, the first at the start. The last one of given times is before the end if an event there has changed the
+ * state (track_meet). */
 static int make_outputs(Run *run) {
   const long n = run->problem.settings.outputs;
   run->outputs = malloc(((size_t)n + 1) * sizeof *run->outputs);
   if (!run->outputs) return fail(run, CP_MEM_FAIL, "no memory for the outputs");
   run->outputs[0] = 0;
   for (long i = 1; i <= n; i++)
-    run->outputs[i] = i == n       ? run->t_end
-                      : run->times ? run->times->data[i * run->times->width]
-                                   : run->t_end * (sunrealtype)i / (sunrealtype)n;
+    run->outputs[i] = run->times ? run->times->data[i * run->times->width]
+                      : i == n   ? run->t_end
+                                 : run->t_end * (sunrealtype)i / (sunrealtype)n;
   return 0;
 }
 

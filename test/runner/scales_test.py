@@ -113,6 +113,29 @@ joints:
 """
 
 
+# The last of the samples, with which friction of the elbow decides anew, is at the end.
+SAMPLED_AT_THE_END = """
+run: {t_end: 1.74}
+dimension: 2
+gravity: [0, -9.81]
+parameters: {k: 20 N m, d: 0.5 N m s}
+bodies:
+  - {name: arm, mass: 1, inertia: 0.05, at: [0.5, 0]}
+  - {name: fore, mass: 1, inertia: 0.05, at: [1.5, 0]}
+joints:
+  - {name: hinge, kind: revolute, b: arm, at: [0, 0]}
+  - {name: elbow, kind: revolute, a: arm, b: fore, at: [1, 0]}
+drives:
+  - {name: turn, of: hinge, rate: 3}
+frictions:
+  - {name: rub, of: elbow, force: 0.2}
+actuators:
+  - {name: motor, of: elbow, gain: [1, 0, 0]}
+controllers:
+  - {name: loop, of: motor, every: 0.01, control: "k*(0.3 - elbow.angle) - d*elbow.rate/(1 rad)"}
+"""
+
+
 @unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
 class Scales(RunnerTest):
     def write(self, text):
@@ -249,6 +272,14 @@ class Scales(RunnerTest):
         self.assertLess(run["estimate"]["reached"], run["t"])
         self.assertNotEqual(run["verdict"], "ok")
         self.assertRegex(" ".join(run["reasons"]), r"compared only up to t = [\d.]+ s of 1000 s")
+
+    def test_states_are_compared_at_equal_times_if_an_event_is_at_the_end(self):
+        for method in "dop853", "radau":
+            for coordinates in "absolute", "joint":
+                file = self.write(SAMPLED_AT_THE_END)
+                run = self.run_json(file, "--method", method, "--rtol", "1e-6", "--coordinates", coordinates)
+                self.assertEqual(run["verdict"], "ok", run["reasons"])
+                self.assertLess(run["estimate"]["part"], 1e-4)
 
     def test_chaotic_motions_and_no_others_are_called_so(self):
         for model in "chain --param n=3 --t-end 40", "chain --param n=5 --t-end 40":
