@@ -160,7 +160,7 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
  * locate the roots of others. Returns the number of contacts left out. */
 static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
-  const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->time_stepping;
+  const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1];
   int count              = 0;
   EACH_NEAR(c, i) {
     Point *point            = &c->point[i];
@@ -183,25 +183,30 @@ static sunrealtype ownTime(CPContact c, sunrealtype t, N_Vector y) {
 /* Root functions of a contact: two places for each of one or, with friction, two kinds, and v_N */
 static int kindsOf(const Point *point) { return point->ntangents > 0 ? 2 : 1; }
 
+/* In time stepping no event is located, and nothing is evaluated. */
+static int noRoots(const CPContact c, sunrealtype *g) {
+  for (int k = 0; k < c->first_root[c->npoints]; k++) g[k] = 1.0;
+  return 0;
+}
+
 static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g) {
+  if (c->time_stepping) return noRoots(c, g);
   const int nleft_out = leaveOut(c, t), far = nleft_out > 0 && nleft_out == c->nnear;
   const sunrealtype own = ownTime(c, t, y);
   /* Of a step as short as the resolution of t, any state within it is near its end. */
-  const int is_end = nleft_out == 0 && !c->time_stepping && isNewEnd(c, t);
+  const int is_end = nleft_out == 0 && isNewEnd(c, t);
   if (is_end && findNear(c, t, y)) return -1;
   c->own           = own;
   const int failed = !far && contactMargins(c, t, y, 1, "CPSessionRun");
   c->own           = NAN;
   if (failed) return -1;
   if (is_end) watchGaps(c, t, y);
-  if (!far && !c->time_stepping && follow(c, t, y)) return -1;
+  if (!far && follow(c, t, y)) return -1;
   memcpy(g, c->no_root, (size_t)c->first_root[c->npoints] * sizeof *g);
   EACH_NEAR(c, i) {
     const Point *point     = &c->point[i];
     sunrealtype *at        = g + c->first_root[i] + kindsOf(point) * c->side,
                 *rate_root = g + c->first_root[i + 1] - 1;
-    *rate_root             = 1;
-    if (c->time_stepping) continue;
     if (point->step.is_left_out) {
       at[0] = point->step.gap[1], *rate_root = -1;
       continue;
@@ -213,7 +218,8 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
       *rate_root = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
       continue;
     }
-    at[0] = contactMargin(c, point, 0, own);
+    *rate_root = 1;
+    at[0]      = contactMargin(c, point, 0, own);
     if (point->ntangents == 0 || contactIsImplied(point)) continue;
     if (contactSlidesInSpace(point))
       at[1] = contactSpeed(point, own, c->v + point->tangent) - contactSliding(point, own)->near;
