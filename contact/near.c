@@ -60,9 +60,7 @@ static int mayBeFar(const Point *point) {
 /* found [na] <- the gaps that are far. Returns 1 if that is not known. */
 static int find(CPContact c, const sunrealtype *y0, const sunrealtype *y1, sunrealtype h) {
   const sunrealtype *const q[2] = {y0, y1}, *const u[2] = {y0 + c->nq, y1 + c->nq};
-  if (!c->model->far_rows || !c->model->skip_rows || c->time_stepping || c->sens.Ns > 0 ||
-      c->recorded)
-    return 1;
+  if (!c->model->far_rows || !c->model->skip_rows || c->sens.Ns > 0 || c->recorded) return 1;
   memset(c->found, 0, (size_t)c->na);
   return contactCall(c, far_rows, q, u, h, CLEAR * c->tol_q, c->found) != 0;
 }

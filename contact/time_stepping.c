@@ -1,11 +1,11 @@
 /* An interval of time stepping, for events that follow each other too fast
  * (CPContactSetTimeStepping). A step of length h from (t, y) is a flight without contacts, by the
- * integrator, followed by the impulses of the contacts whose gaps are not positive,
+ * integrator. Negative gaps are then projected to zero, and the impulses of the contacts whose gaps are not positive follow,
  *
  *   v+ = v + W P,  w = v+ + e v-,      v, v-: velocities of the rows at the end and at the start of the flight,
  *
  * with the laws of impacts (J. J. Moreau, 1988; M. Jean, Comput. Methods Appl. Mech. Eng. 177,
- * 1999). Negative gaps are then projected to zero. Since the forces of resting contacts are
+ * 1999). As the impulses come last, no closed gap has a negative rate after a step. Since the forces of resting contacts are
  * impulses too, no event has to be located, and infinitely many impacts take one step. The method
  * is of order one. h is halved until two halves of a step lead to the same positions as the whole
  * step, to within the tolerance. */
@@ -13,6 +13,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The longest step is the mean time between events at the limit that starts an interval, divided by
@@ -50,7 +51,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   contactScales(c, y);
   contactTolerances(c, y);
-  for (int i = 0; i < c->npoints; i++)
+  EACH_NEAR(c, i)
     c->keep[i] = !c->point[i].is_elastic &&
                  c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q);
   contactGather(c, c->keep);
@@ -76,40 +77,72 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* q <- the nearest positions without negative gaps; u stays. */
-static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int negative = 0, flag = contactMeasure(c, t, y, function);
-  if (flag) return flag;
-  for (int i = 0; i < c->npoints; i++) {
-    const int is_negative = !c->point[i].is_elastic && c->p[c->point[i].normal] < 0.0;
-    c->point[i].phase     = is_negative ? CP_CONTACT_SLIDING : CP_CONTACT_OPEN;
-    negative |= is_negative;
+/* Switches the rows of gaps below `least` times their scale on, beside those that are on already. Returns 1 if there are any. */
+static int markNegative(CPContact c, sunrealtype least) {
+  int any = 0;
+  EACH_NEAR(c, i) {
+    Point *point  = &c->point[i];
+    const int row = point->normal;
+    if (point->is_elastic || point->phase != CP_CONTACT_OPEN || !(c->p[row] < least * c->scale[row]))
+      continue;
+    point->phase = CP_CONTACT_CLOSED, any = 1;
   }
-  if (!negative) return CP_SUCCESS;
-  N_VScale(1.0, y, c->saved);
-  flag            = contactActivate(c);
+  return any;
+}
+
+static int ofProjector(CPContact c, CPProjector projector, int flag) {
+  snprintf(c->log.text, sizeof c->log.text, "%s", CPObjectGetLastMessage(CP_OBJECT(projector)));
+  return flag;
+}
+
+/* c->saved <- the nearest state in which the gaps that are on are zero, up to roundoff of the largest coordinate; or a near one, if
+ * they are too far from that */
+static int closeThese(CPContact c, sunrealtype t, sunrealtype size) {
+  int flag = contactActivate(c);
+  if (flag) return contactPassOn(c, flag);
+  N_VConst(1.0 / (CP_ROUNDED * size), c->rate);
+  const CPProjector projector = CPMechGetProjector(c->mech);
+  if ((flag = CPProjectorProject(projector, t, c->saved, c->rate)) <= 0)
+    return flag ? ofProjector(c, projector, flag) : flag;
   c->frictionless = 1;
-  if (!flag) flag = CPMechCalcIC(c->mech, t, c->saved, NULL, NULL, NULL, NULL);
+  flag            = CPMechCalcIC(c->mech, t, c->saved, NULL, NULL, NULL, NULL);
   c->frictionless = 0;
-  for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN;
+  return flag ? contactPassOn(c, flag) : flag;
+}
+
+/* q <- the nearest positions without negative gaps; u stays. What closes some gaps may make others negative, whose rows are added. */
+static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  sunrealtype *q = N_VGetArrayPointer(y), size = fmax(1.0, contactLargest(c->nq + c->nu, q));
+  int flag = contactMeasure(c, t, y, function), closed = 0;
+  N_VScale(1.0, y, c->saved);
+  while (!flag && markNegative(c, -CP_ROUNDED * size)) {
+    closed = 1;
+    flag   = closeThese(c, t, size);
+    if (!flag) flag = contactMeasure(c, t, c->saved, function);
+  }
+  EACH_NEAR(c, i) c->point[i].phase = CP_CONTACT_OPEN;
   const int restored = contactActivate(c);
-  if (flag || restored) return contactPassOn(c, flag ? flag : restored);
-  memcpy(N_VGetArrayPointer(y), N_VGetArrayPointer(c->saved), (size_t)c->nq * sizeof(sunrealtype));
+  if (flag || restored) return flag ? flag : contactPassOn(c, restored);
+  if (closed) memcpy(q, N_VGetArrayPointer(c->saved), (size_t)c->nq * sizeof *q);
   return CP_SUCCESS;
 }
 
 /* Takes one step from (*t, y) to t_end, or as far as the integrator goes. Returns the integrator's
  * code, or an error code that has been reported. */
 static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, const char *function) {
-  const sunrealtype t0 = *t;
-  int flag             = contactRestart(c, *t, y);
-  if (!flag) flag = contactMeasure(c, *t, y, function);
+  const sunrealtype t0 = *t, *now = N_VGetArrayPointer(y);
+  int flag = contactRestart(c, *t, y);
   if (flag) return flag;
-  memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
+  memcpy(c->start_y, now, (size_t)c->n * sizeof *now);
   const int advanced = contactAdvance(c, t_end, y, t);
   if (advanced < 0) return advanced;
-  flag = strike(c, *t, *t - t0, y, function);
-  if (!flag) flag = closeGaps(c, *t, y, function);
+  flag = contactNear(c, t0, c->start_y, now, *t - t0);
+  if (!flag)
+    flag = contactMeasureRows(c, t0, c->start_y, c->start_y + c->nq, contactOff(c), function);
+  if (flag) return flag;
+  memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
+  flag = closeGaps(c, *t, y, function);
+  if (!flag) flag = strike(c, *t, *t - t0, y, function);
   return flag ? flag : advanced;
 }
 
@@ -138,7 +171,9 @@ static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
 
 int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
   const sunrealtype t0 = c->t, most = longest(c), least = c->least_h;
-  sunrealtype h = fmin(c->h, tout - t0), error = 0;
+  /* What remains to tout is no step of its own if it is roundoff of the time: it would carry no loads. */
+  const int is_last = tout - t0 <= c->h + contactResolution(tout);
+  sunrealtype h = is_last ? tout - t0 : c->h, error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {
     goBack(c, y, t);

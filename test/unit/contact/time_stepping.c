@@ -192,6 +192,76 @@ START_TEST(steps_are_those_of_the_events_that_were_too_many) {
 }
 END_TEST
 
+/* ---- a column of balls ---- */
+
+enum { BALLS = 3 };
+
+static int column_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < BALLS; i++) SM_ELEMENT_D(M, i, i) = 1 + i;
+  return 0;
+}
+
+static int column_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  for (int i = 0; i < BALLS; i++) f[i] = -g * (1 + i);
+  return 0;
+}
+
+static int column_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  for (int i = 0; i < BALLS; i++) p[i] = i == 0 ? q[0] - b : q[i] - q[i - 1] - 2 * b;
+  return 0;
+}
+
+static int column_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < BALLS; i++) SM_ELEMENT_D(A, i, i) = 1;
+  for (int i = 1; i < BALLS; i++) SM_ELEMENT_D(A, i, i - 1) = -1;
+  return 0;
+}
+
+static int column_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *out,
+                    void *user_data) {
+  (void)t, (void)q, (void)u, (void)user_data;
+  memset(out, 0, BALLS * sizeof *out);
+  return 0;
+}
+
+/* Balls of the radius b fall on a floor and on each other, and come to rest. The gap of the lowest one, which its flight has
+ * made negative, is closed by raising it, and that must not push it into the next one. */
+START_TEST(no_gap_is_negative_after_any_step) {
+  const CPEquations column              = {CP_SIZED(CPEquations), .nu = BALLS,      .np = BALLS,
+                                           .M = column_mass,      .A = column_rows, .f = column_weight,
+                                           .p = column_gaps,      .b = column_b};
+  static const char *const names[BALLS] = {"floor", "lower", "upper"};
+  CPContactPoint points[BALLS];
+  for (int i = 0; i < BALLS; i++)
+    points[i] = (CPContactPoint){CP_SIZED(CPContactPoint), .name = names[i], .normal = i,
+                                 .law.restitution = 0.5};
+  const sunrealtype y0[2 * BALLS] = {0.3, 0.87, 1.44};
+  Run *run                        = run_start(&column, NULL, BALLS, points, y0, _i, 1e-8);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, DENSE, 0.2), CP_SUCCESS);
+  int steps = 0;
+  while (run->t < 2) {
+    const int is_stepping = stats_of(run).time_stepping != 0;
+    sunrealtype gap[BALLS];
+    ck_assert_int_ge(run_step(run, 2), 0);
+    ck_assert_int_eq(CPContactEvaluate(run->contact, run->t, run->y, NULL, NULL, gap, NULL),
+                     CP_SUCCESS);
+    for (int i = 0; i < BALLS && is_stepping; i++) ck_assert_double_ge(gap[i], -1e-9);
+    steps += is_stepping;
+  }
+  ck_assert_int_gt(steps, 0);
+  for (int i = 0; i < BALLS; i++) {
+    ck_assert_double_eq_tol(entries(run->y)[i], b * (1 + 2 * i), 1e-7);
+    ck_assert_double_le(fabs(entries(run->y)[BALLS + i]), 1e-9);
+  }
+  run_free(&run);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(limits_that_are_none_are_refused) {
@@ -225,6 +295,7 @@ TEST_SUITE(time_stepping) {
   tcase_add_loop_test(tc, a_failure_in_a_stretch_is_repaired, 0, 2 * 5);
   tcase_add_loop_test(tc, a_ball_loses_energy_until_it_rests, 0, METHODS);
   tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
+  tcase_add_loop_test(tc, no_gap_is_negative_after_any_step, 0, METHODS);
   tcase_add_test(tc, limits_that_are_none_are_refused);
   suite_add_tcase(suite, tc);
   return suite;
