@@ -288,10 +288,13 @@ static int functionMoves(const Work *w, const Direction *d, const TermAt *at, su
   const Term *term = at->term;
   sunrealtype x    = term->sense * at->own.s, moved[2][3];
   if (!term->f || !movesFunctions(w, d)) return 0;
+  Pieces own;
+  const Pieces *of_run = bodiesPieces(w->b, term->f, 0, &own);
+  own.inside           = NULL; /* It stays that of the place itself. */
   for (int s = 0; s < 2; s++) {
     memset(moved[s], 0, sizeof moved[s]);
     moveTo(w->b, d, NULL, s * d->step);
-    bodiesAddMoved(w->b, term->f->number, 0, &x, NULL, &moved[s][0], &moved[s][1], &moved[s][2]);
+    bodiesAddMoved(w->b, term->f->number, 0, &x, of_run, &moved[s][0], &moved[s][1], &moved[s][2]);
   }
   moveTo(w->b, d, NULL, 0);
   for (int k = 0; k < 3; k++) f[k] = (moved[1][k] - moved[0][k]) / d->step;
