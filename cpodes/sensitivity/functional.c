@@ -325,6 +325,11 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   if (starts) y0S = own->start;
   if (!flag)
     flag = forwards ? forward(&w, t1, dG) : cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  /* l . s0 + P^T l . (s - s0) = l . s for all starts s. P^T l . s0 is 0, unless the metric has changed since s0 was projected, as that of RADAU's
+   * newest matrix does. */
+  for (int k = 0; k < F->ng && !flag && projects && gradient && own && !parameters->y0S; k++)
+    for (int i = 0; i < w.Np && gradient[k]; i++)
+      dG[k * w.Np + i] -= N_VDotProd(gradient[k], own->start[i]);
   relax(mem, kept, __func__);
   CPSensFree(&own);
   return flag;
