@@ -1,8 +1,11 @@
 /* Derivatives of a motion (CPSessionGradient) at kinks of functions. They jump where f does and the time of the event depends on the state or
- * on parameters: the margin is how far the arguments are inside the piece that ends. */
+ * on parameters: the margin is how far the arguments are inside the piece that ends. Where the slope of a motion jumps, so do the velocities,
+ * by the plastic impact of strike.c. */
 #include "following.h"
 #include "kinks_impl.h"
 #include "laws.h"
+#include "sources.h"
+#include "tree.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,14 +17,21 @@
 typedef struct {
   int acted;       /* it is one of this source */
   int place, side; /* the margin is `inside` of this place, on this side */
+  Strike *strike;  /* of velocities that jump, or NULL */
   int held[];      /* [2 n] the pieces before and, from n on, after it */
 } Passage;
 
-/* f <- f at the newest event with the pieces that are held now. Returns 0 or a code that has been reported. */
-static int evaluate(Kinks *all, N_Vector f) {
+/* The pieces are these from now on. */
+static void hold(Kinks *all, const int *pieces) {
+  memcpy(all->held, pieces, (size_t)all->n * sizeof *all->held);
+  kinksForget(all);
+}
+
+/* f <- f at the newest event, in the state y, with the pieces that are held now. Returns 0 or a code that has been reported. */
+static int evaluate(Kinks *all, N_Vector y, N_Vector f) {
   kinksForget(all);
   CPMechSetUserData(all->mech, CPMechGetUserData(all->mech)); /* It may have been evaluated there. */
-  return CPMechRhs(all->t_met, all->met, f, all->mech);
+  return CPMechRhs(all->t_met, y, f, all->mech);
 }
 
 /* Do the two right-hand sides differ by more than they change within half of the digits? A jump that is smaller changes derivatives by
@@ -45,9 +55,9 @@ static int judgeFree(Kinks *all, int i, int *jumps) {
   all->held[i] = all->left[i];
   kinksWatch(all, all->t_met, all->met);
   const int above = endsAbove(all, i);
-  int flag        = evaluate(all, all->ydot);
+  int flag        = evaluate(all, all->met, all->ydot);
   all->held[i] += above ? 1 : -1; /* of two pieces, all numbers but 0 stand for the other one */
-  if (!flag) flag = evaluate(all, all->bend);
+  if (!flag) flag = evaluate(all, all->met, all->bend);
   all->held[i] = ANY_PIECE;
   kinksForget(all);
   *jumps |= !flag && differ(all->ydot, all->bend);
@@ -66,7 +76,7 @@ static sunrealtype moved(Kinks *all, int i, int above, int parameter, sunrealtyp
   const sunrealtype kept = *p;
   *p += d;
   bodiesUpdate(all->m);
-  const sunrealtype x = distance(all, i, above, all->t_met, all->met);
+  const sunrealtype x = distance(all, i, above, all->t_met, all->from);
   *p                  = kept;
   bodiesUpdate(all->m);
   return x;
@@ -75,19 +85,19 @@ static sunrealtype moved(Kinks *all, int i, int above, int parameter, sunrealtyp
 /* Have two ends the same margin, up to a factor? If so, they stay together where the components of the state change, each by another
  * part, and where the parameters of the file do. */
 static int areOne(Kinks *all, int i, int k) {
-  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->met), t = all->t_met;
+  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->from), t = all->t_met;
   const int which[] = {i, k}, first = bodiesFirstFollower(all->m), n = bodiesFollowers(all->m);
   sunrealtype *x = N_VGetArrayPointer(all->ahead), rate[2], by, from[2];
   int above[2], one = 1;
   for (int s = 0; s < 2; s++) {
-    const sunrealtype e = d * kinksTimeOf(all, t, all->met);
-    kinksWatch(all, t, all->met);
+    const sunrealtype e = d * kinksTimeOf(all, t, all->from);
+    kinksWatch(all, t, all->from);
     above[s] = endsAbove(all, which[s]);
     from[s]  = all->inside[2 * which[s] + above[s]];
-    N_VLinearSum(1, all->met, e, all->ydot, all->ahead);
+    N_VLinearSum(1, all->from, e, all->ydot, all->ahead);
     rate[s] = distance(all, which[s], above[s], t + e, all->ahead) - from[s];
   }
-  for (sunindextype j = 0; j < N_VGetLength(all->met); j++)
+  for (sunindextype j = 0; j < N_VGetLength(all->from); j++)
     x[j] = y[j] + d * (1 + fabs(y[j])) * (1 + modf(sqrt((double)(2 + j)), &by));
   for (int p = -1; p < n && one; p++) {
     sunrealtype change[2];
@@ -102,31 +112,76 @@ static int areOne(Kinks *all, int i, int k) {
   return one;
 }
 
-/* e->place, e->side: out, one of the ends at which f jumps at an event whose time depends on the state or on parameters, or NONE. Returns 0, a code that has been
- * reported, or CP_NOT_SUPPORTED if f jumps at several of them. */
+/* Does the time of the end of place i depend on the state or on parameters? */
+static int isMoving(const Kinks *all, int i) {
+  return all->ends[i] == ROOT || bodiesFollowers(all->m) > 0;
+}
+
+/* e->place, e->side: out, one of the ends at which f or velocities jump at an event whose time depends on the state or on parameters, or NONE. Returns 0, a code that has been
+ * reported, or CP_NOT_SUPPORTED if they jump at several of them. */
 static int findEnd(Kinks *all, Passage *e) {
   const size_t size = (size_t)all->n * sizeof *all->held;
-  const int moves   = bodiesFollowers(all->m) > 0; /* Then times of ends may follow parameters. */
-  int flag, end = NONE, others = 0;
+  int flag, end = NONE, others = 0, known = 0;
   for (int i = 0; i < all->n; i++)
-    if (all->ends[i] == ROOT || moves) all->held[i] = e->held[i];
-  flag = evaluate(all, all->ydot);
+    if (isMoving(all, i)) all->held[i] = e->held[i];
+    else known |= e->held[i] != e->held[all->n + i]; /* which velocities may jump at, too */
+  flag = evaluate(all, all->from, all->ydot);
   memcpy(all->held, e->held + all->n, size);
-  if (!flag) flag = evaluate(all, all->bend);
-  if (flag || !differ(all->ydot, all->bend)) return kinksForget(all), flag;
+  if (!flag) flag = evaluate(all, all->met, all->bend);
+  if (flag || (!all->strikes && !differ(all->ydot, all->bend))) return kinksForget(all), flag;
   memcpy(all->held, e->held, size);
   for (int i = 0; i < all->n; i++) {
-    if (e->held[i] == e->held[all->n + i] || (all->ends[i] == STOP && !moves)) continue;
-    if (all->ends[i] == ROOT && !all->ended[i]) others = 1;
+    if (e->held[i] == e->held[all->n + i] || !isMoving(all, i)) continue;
+    if ((all->ends[i] == ROOT && !all->ended[i]) || (all->strikes && known)) others = 1;
     else if (end == NONE) end = i;
     else others |= !areOne(all, end, i);
   }
-  kinksWatch(all, all->t_met, all->met);
+  kinksWatch(all, all->t_met, all->from);
   if (end != NONE) e->side = endsAbove(all, end);
   memcpy(all->held, e->held + all->n, size);
   kinksForget(all);
   e->place = end;
-  return end == NONE || others ? CP_NOT_SUPPORTED : 0;
+  return others || (end == NONE && !(all->strikes && known)) ? CP_NOT_SUPPORTED : 0;
+}
+
+/* *p: out, the momenta of bodies at the state y before the event that the motions of joints after it take, or NULL if they are M u. *T: out, the
+ * kinetic energy before it, or NAN if it is u . M u / 2. The pieces are then those after the event. */
+static int findMomenta(Kinks *all, const Passage *e, sunrealtype t, N_Vector y,
+                       const sunrealtype **p, sunrealtype *T) {
+  Mechanism *m         = all->m;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(m);
+  CPPowers before = CP_INIT(CPPowers);
+  *p = NULL, *T = NAN;
+  hold(all, e->held + (all->momenta ? 0 : all->n));
+  if (!all->momenta) return 0;
+  const int flag = CPMechGetPowers(all->mech, t, y, NULL, &before);
+  bodiesPoses(m, q, u, NULL);
+  treeMomenta(m, all->momenta);
+  hold(all, e->held + all->n);
+  bodiesPoses(m, q, u, NULL);
+  treePullMomenta(m, t, all->momenta, u, all->pulled);
+  *p = all->pulled, *T = before.kinetic;
+  return flag;
+}
+
+static int keepStrike(Kinks *all, Passage *e) {
+  const sunrealtype *p, *u = N_VGetArrayPointer(all->from) + bodiesCoordinates(all->m);
+  sunrealtype T;
+  int flag = findMomenta(all, e, all->t_met, all->from, &p, &T);
+  if (!flag) flag = bodiesKeepStrike(all->mech, all->t_met, all->met, u, p, &e->strike);
+  return flag;
+}
+
+static int map(const void *record, sunrealtype t, N_Vector y, void *data) {
+  Kinks *all       = data;
+  const Passage *e = record;
+  const sunrealtype *p;
+  sunrealtype T;
+  bodiesUpdate(all->m); /* The parameters may be others. */
+  int flag = findMomenta(all, e, t, y, &p, &T);
+  if (!flag) flag = bodiesStrikeBeside(e->strike, all->m, all->mech, t, y, p, T);
+  hold(all, e->held);
+  return flag;
 }
 
 static int refuse(Kinks *all, int flag, const char *why) {
@@ -136,8 +191,10 @@ static int refuse(Kinks *all, int flag, const char *why) {
 }
 
 static void dropEvent(void *record, void *data) {
+  Passage *e = record;
   (void)data;
-  free(record);
+  if (e) bodiesDropStrike(e->strike);
+  free(e);
 }
 
 static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
@@ -159,11 +216,13 @@ static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *j
         all, CP_NOT_SUPPORTED,
         "derivatives do not exist where a force jumps at the end of a piece, and the motion "
         "only touches that or stays there");
+  all->strikes = e->acted && all->strikes && differ(all->from, all->met);
   if (e->acted && (flag = findEnd(all, e)))
     return refuse(all, flag,
-                  "a force jumps where several functions have ends of pieces, at one time by "
-                  "accident, and derivatives do not exist");
-  *jumps     = e->place != NONE;
+                  "a force or a velocity jumps where several functions have ends of pieces, at one "
+                  "time by accident, and derivatives do not exist");
+  if (all->strikes && (flag = keepStrike(all, e))) return refuse(all, flag, "");
+  *jumps     = (e->place != NONE) + 2 * (e->strike != NULL);
   all->t_met = NAN; /* There may be another event at the same time. */
   return 0;
 }
@@ -204,4 +263,5 @@ const CPEventDerivatives kinksDerivatives = {.size   = sizeof kinksDerivatives,
                                              .record = keepEvent,
                                              .drop   = dropEvent,
                                              .enter  = enter,
-                                             .margin = margin};
+                                             .margin = margin,
+                                             .map    = map};

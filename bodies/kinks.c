@@ -229,7 +229,7 @@ static int takeMech(CPMech mech, void *data) {
 /* Notes for derivatives that the pieces may change at t. */
 static void note(Kinks *all, sunrealtype t) {
   if (t == all->t_met) return; /* another source has changed the state at the same event */
-  all->t_met = t, all->acted = 0;
+  all->t_met = t, all->acted = all->strikes = 0;
   memcpy(all->prior, all->held, (size_t)all->n * sizeof *all->held);
   memset(all->ended, 0, (size_t)all->n);
 }
@@ -237,9 +237,9 @@ static void note(Kinks *all, sunrealtype t) {
 static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
                  void *data) {
   Kinks *all            = data;
-  N_Vector *const own[] = {&all->ydot, &all->ahead, &all->bend, &all->met};
+  N_Vector *const own[] = {&all->ydot, &all->ahead, &all->bend, &all->met, &all->from};
   (void)session;
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     if (!*own[i] && !(*own[i] = N_VClone(y))) return CP_MEM_FAIL;
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
   all->message[0] = '\0';
@@ -249,6 +249,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   note(all, t);
   if (!again || !isWithin(all, t, y)) choosePieces(all, t, y, NULL);
   N_VScale(1, y, all->met);
+  N_VScale(1, y, all->from);
   return 0;
 }
 
@@ -283,6 +284,7 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
   (void)session;
   note(all, event->t);
   N_VScale(1, y, all->met);
+  N_VScale(1, y, all->from);
   if (nextOf(bodiesFirstFormula(m), FOR_MOTIONS)) {
     flag = CPMechGetPowers(all->mech, event->t, y, NULL, &before);
     if (all->momenta) treeMomenta(m, all->momenta);
@@ -295,6 +297,7 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
   if (!flag) flag = bodiesStrike(m, all->mech, event->t, y, &before);
   if (!flag) {
     N_VScale(1, y, all->met);
+    all->strikes = 1;
     return CP_RESTART;
   }
   snprintf(all->message, sizeof all->message,
@@ -337,6 +340,7 @@ void bodiesFreeKinks(Mechanism *m) {
   if (all->ahead) N_VDestroy(all->ahead);
   if (all->bend) N_VDestroy(all->bend);
   if (all->met) N_VDestroy(all->met);
+  if (all->from) N_VDestroy(all->from);
   free(all->held), free(all->ends), free(all->inside), free(all->momenta);
   free(all);
   m->kinks = NULL;

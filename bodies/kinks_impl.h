@@ -24,11 +24,11 @@ struct Kinks_ {
   N_Vector ydot, ahead, bend;
   /* Of joints by functions, or NULL: [length] momenta of the bodies, and [nu] those of the coordinates, then new velocities */
   sunrealtype *momenta, *pulled, *rates;
-  /* For derivatives: the time of the newest event, of this or of another source, or NaN; the pieces before it [n], the state after it, the
-   * ends that are roots there [n], and whether there are some or ends at known times */
+  /* For derivatives: the time of the newest event, of this or of another source, or NaN; the pieces before it [n], the states before and
+   * after it, the ends that are roots there [n], and whether there are some or ends at known times, and velocities that jump */
   sunrealtype t_met;
-  int *prior, acted;
-  N_Vector met;
+  int *prior, acted, strikes;
+  N_Vector from, met;
   char *ended;
   char message[TEXT];
 };

@@ -39,15 +39,3 @@ void bodiesCloseHere(Mechanism *m, int i) {
   cross3(B[Z], B[X], B[Y]);
   for (int k = 0; k < 3; k++) toBody(b, B[k], pair->side[1].axis[k]);
 }
-
-/* T - W stays, whatever part of it CPMechImpact has counted as work. */
-int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before) {
-  CPPowers own = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
-  sunrealtype none = 0, *W = m->balance ? N_VGetArrayPointer(y) + bodiesStates(m) - 1 : &none;
-  const sunrealtype W_before = *W;
-  int flag                   = before ? 0 : CPMechGetPowers(mech, t, y, NULL, &own);
-  if (!flag) flag = CPMechImpact(mech, t, y, NULL, 0, NULL);
-  if (!flag) flag = CPMechGetPowers(mech, t, y, NULL, &after);
-  if (!flag) *W = W_before + (after.kinetic - (before ? before : &own)->kinetic);
-  return flag;
-}

@@ -16,4 +16,16 @@ void bodiesCloseHere(Mechanism *m, int i);
  * m: the data of the CPMech; before: the powers at velocities before, or NULL: at y. Returns 0, or an error code that has been reported. */
 int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before);
 
+/* ---- strike.c ---- */
+/* What derivatives need of a plastic impact at (t, y), the state after it. u [nu]: the velocities before it; p [nu]: the momenta before it that the
+ * motions of joints take, or NULL: M u. The system is that after it. Returns 0 or a code that has been reported. */
+typedef struct Strike_ Strike;
+int bodiesKeepStrike(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *u,
+                     const sunrealtype *p, Strike **strike);
+/* y <- the state after the impact from y, near the state that has been kept, to first order; p: from which momenta, NULL: M u. T: the kinetic
+ * energy before it, or NAN: that of p = M u. */
+int bodiesStrikeBeside(const Strike *strike, Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,
+                       const sunrealtype *p, sunrealtype T);
+void bodiesDropStrike(Strike *strike);
+
 #endif

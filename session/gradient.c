@@ -13,6 +13,11 @@
  *   S+ = S- + (f- - f+) dtau,   dtau = -(g_y S- + g_p) / g',   g' = g_t + g_y f-,
  *
  * and here g is an end term of the flight before it, backwards with the factor -(l+ . (f- - f+) + h- - h+) / g', where h is the integrand.
+ * If such an event, or one at a given time (dtau = 0), also takes y- to y+ = R(t, y-, p),
+ *
+ *   S+ = R_y S- + R_p + (R_t + R_y f- - f+) dtau,
+ *
+ * R is an end term as well: backwards l+ . R in place of l+ . y, and forwards R in place of y.
  *
  * At other events the source takes S- to S+ (CPEventDerivatives.jump), and with the derivatives dtau of the event's time
  *
@@ -40,7 +45,8 @@ typedef struct Passage {
   void **record;        /* [nsources] of CPEventDerivatives.record, or NULL */
   char *samples;        /* [nsources] 1: the source has sampled */
   int any_samples, jumps;
-  int margin;        /* the number of the source whose margin is the event, or -1 */
+  int margin,
+      map; /* the numbers of the sources whose margin is the event, and that map the state, or -1 */
   sunrealtype *held; /* [nheld] after it */
   struct Passage *earlier, *later;
 } Passage;
@@ -108,9 +114,9 @@ static int whoJumped(CPSession s, N_Vector minus) {
 static int addPassage(CPSession s, N_Vector minus, const char *function) {
   SessionTape *tape = s->tape;
   Passage *e        = newPassage(s);
-  int flag = CP_SUCCESS, margins = 0;
+  int flag = CP_SUCCESS, others = 0;
   if (!e) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory for the events of a gradient");
-  e->t = s->t, e->earlier = tape->newest, e->margin = -1;
+  e->t = s->t, e->earlier = tape->newest, e->margin = e->map = -1;
   if (tape->newest) tape->newest->later = e;
   else tape->first = e;
   tape->newest = e;
@@ -127,19 +133,19 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
       flag = d->record(&e->record[i], s->t, !e->earlier, source->handled, &jumps, source->is.data);
     if (flag) flag = sessionOfSource(s, source, flag, function);
     if (jumps && d->jump) e->jumps = 1;
-    else if (jumps) margins++, e->margin = i;
+    else if (jumps) others++, e->margin = jumps & 1 ? i : -1, e->map = jumps & 2 ? i : -1;
   }
-  const int who = flag || !e->earlier ? -1 : whoJumped(s, minus);
+  const int who = flag || !e->earlier || e->map >= 0 ? -1 : whoJumped(s, minus);
   if (who >= 0)
     flag = cpReport(
         &s->log, CP_NOT_SUPPORTED, function,
         "at t = %.10g: the state jumps at an event of \"%s\", which derivatives do not pass", s->t,
         s->source[who].is.name);
-  if (!flag && margins > 0 && (margins > 1 || e->jumps || e->any_samples))
+  if (!flag && others > 0 && (others > 1 || e->jumps || e->any_samples))
     flag =
         cpReport(&s->log, CP_NOT_SUPPORTED, function,
                  "at t = %.10g: derivatives do not pass an event of \"%s\" at the time of another",
-                 s->t, s->source[e->margin].is.name);
+                 s->t, s->source[e->margin >= 0 ? e->margin : e->map].is.name);
   return flag;
 }
 
@@ -187,9 +193,9 @@ typedef struct {
   int ndirections;
   N_Vector *S;       /* [ndirections] */
   const Passage *to; /* at the end of the flight, or NULL */
-  /* where `to` has a margin: its rate, f- - f+, workspace, and [ng] the factors of the margin backwards */
-  sunrealtype slope, *factor;
-  N_Vector step, moved;
+  /* where `to` has a margin: its rate, R' - f+, and [ng] the factors of the margin backwards; workspace, [5 (n + 1)] for derivatives of both */
+  sunrealtype slope, *factor, *along;
+  N_Vector step, moved, passed;
   sunrealtype until; /* user's end terms of the flight are before this time, or NAN: all */
 } Gradient;
 
@@ -257,10 +263,19 @@ static int findIntegrands(Gradient *g, const Passage *e) {
               : CP_SUCCESS;
 }
 
-/* *value <- the margin of the event at (t, y), with the system before it. Returns 0 or what the source has returned. */
-static int marginAt(Gradient *g, const Passage *e, sunrealtype t, N_Vector y, sunrealtype *value) {
-  const CPEventSource *is = &g->s->source[e->margin].is;
-  return is->derivatives->margin(e->record[e->margin], t, y, value, is->data);
+/* *margin, plus <- the margin and R of the event at (t, y), or 0 and y, with the system before it. Returns 0 or what the source has returned. */
+static int passAt(Gradient *g, const Passage *e, sunrealtype t, N_Vector y, sunrealtype *margin,
+                  N_Vector plus) {
+  const Source *source = g->s->source;
+  int flag             = 0;
+  *margin              = 0.0;
+  N_VScale(1.0, y, plus);
+  if (e->margin >= 0)
+    flag = source[e->margin].is.derivatives->margin(e->record[e->margin], t, y, margin,
+                                                    source[e->margin].is.data);
+  if (!flag && e->map >= 0)
+    flag = source[e->map].is.derivatives->map(e->record[e->map], t, plus, source[e->map].is.data);
+  return flag;
 }
 
 static int rightHandSide(Gradient *g, sunrealtype t, N_Vector y, N_Vector f) {
@@ -271,27 +286,32 @@ static int rightHandSide(Gradient *g, sunrealtype t, N_Vector y, N_Vector f) {
               : CP_SUCCESS;
 }
 
-/* The margin along the motion; for cpDifferentiate */
+/* The margin and, if the event has one, R along the motion; for cpDifferentiate */
 static int alongMotion(double e, double *value, void *data) {
   Gradient *g       = data;
   const Passage *to = g->to;
   N_VLinearSum(1.0, to->minus, e, g->step, g->moved);
-  return marginAt(g, to, to->t + e, g->moved, value);
+  const int flag = passAt(g, to, to->t + e, g->moved, value, g->passed);
+  if (to->map >= 0) memcpy(value + 1, N_VGetArrayPointer(g->passed), (size_t)g->n * sizeof *value);
+  return flag;
 }
 
-/* Finds g->slope and, if it has one that is not zero, g->step = f- - f+ at the event g->to. */
+/* Finds g->slope and, if it has one that is not zero, g->step = R_t + R_y f- - f+ at the event g->to. */
 static int findMargin(Gradient *g) {
   const Passage *e = g->to;
-  sunrealtype room[4], part = 1.0;
-  int flag = enter(g, e, 0, &part);
+  sunrealtype part = 1.0;
+  int flag         = enter(g, e, 0, &part);
   if (!flag) flag = rightHandSide(g, e->t, e->minus, g->step);
   if (!flag) {
     const sunrealtype h = CP_SIXTH_ORDER_STEP * (e->t - e->earlier->t);
-    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, 1, h, 0.0, &g->slope, room) ||
-        g->slope == 0.0 || !isfinite(g->slope))
+    const int n         = e->map >= 0 ? 1 + g->n : 1;
+    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, n, h, 0.0, g->along, g->along + 1 + g->n) ||
+        g->along[0] == 0.0 || !isfinite(g->along[0]))
       flag = cpReport(&g->s->log, CP_CONTACT_NO_GRADIENT, g->function,
                       "at t = %.10g: the time of an event of \"%s\" cannot be differentiated", e->t,
                       g->s->source[e->margin].is.name);
+    g->slope = g->along[0];
+    if (n > 1) memcpy(N_VGetArrayPointer(g->step), g->along + 1, (size_t)g->n * sizeof *g->along);
   }
   if (!flag) flag = enter(g, e, 1, &part);
   if (!flag) flag = rightHandSide(g, e->t, e->plus, g->moved);
@@ -307,14 +327,18 @@ static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   int flag      = own ? g->F->end(t, y, values, g->F->user_data) : 0;
   if (!g->to || t != g->to->t) return flag;
   if (!flag && g->to->any_samples) flag = sampleAt(g, t, y, g->phi);
-  sunrealtype margin = 0.0;
-  if (!flag && g->to->margin >= 0) flag = marginAt(g, g->to, t, y, &margin);
-  for (int k = 0; k < g->ng && !g->forwards && g->to->margin >= 0; k++)
-    values[k] += g->factor[k] * margin;
+  sunrealtype margin;
+  if (!flag) flag = passAt(g, g->to, t, y, &margin, g->passed);
+  for (int k = 0; k < g->ng && !g->forwards; k++) {
+    if (g->to->margin >= 0) values[k] += g->factor[k] * margin;
+    if (g->to->map < 0) continue;
+    N_VLinearSum(1.0, g->passed, -1.0, g->to->plus, g->moved);
+    values[k] += N_VDotProd(g->l[k], g->moved);
+  }
   if (g->forwards) {
     values[g->nvalues - 1] = margin;
     if (g->to->any_samples) memcpy(values + g->ng, g->phi, (size_t)g->nheld * sizeof *values);
-    memcpy(values + g->ng + g->nheld, N_VGetArrayPointer(y), (size_t)g->n * sizeof *values);
+    memcpy(values + g->ng + g->nheld, N_VGetArrayPointer(g->passed), (size_t)g->n * sizeof *values);
   } else if (g->to->any_samples)
     for (int k = 0; k < g->ng; k++)
       for (int j = 0; j < g->nheld; j++)
@@ -340,7 +364,8 @@ static int integrandGradOf(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrea
 static CPFunctional functionalOf(Gradient *g, const Passage *e) {
   const CPFunctional *F = g->F;
   CPFunctional own      = *F;
-  const int ends        = g->to && (g->forwards || g->to->any_samples || g->to->margin >= 0);
+  const int ends =
+      g->to && (g->forwards || g->to->any_samples || g->to->margin >= 0 || g->to->map >= 0);
   own.ng = g->forwards && g->to ? g->nvalues : F->ng, own.user_data = g;
   own.times = NULL, own.ntimes = 0;
   g->until = g->to ? g->to->t : NAN;
@@ -379,7 +404,7 @@ static int flight(Gradient *g, const Passage *e, int *empty) {
   options.reltol = fmax(sqrt(part) * options.reltol, LEAST_TOLERANCE);
   options.abstol *= sqrt(part);
   options.flight = 1;
-  if (!g->forwards && g->to) options.after = g->l;
+  if (!g->forwards && g->to && g->to->map < 0) options.after = g->l;
   s->t = e->t;
   N_VScale(1.0, e->plus, s->y);
   flag = sessionRestart(s, g->function);
@@ -659,6 +684,7 @@ static void freeGradient(Gradient *g) {
   free(g->part), free(g->index);
   if (g->step) N_VDestroy(g->step);
   if (g->moved) N_VDestroy(g->moved);
+  if (g->passed) N_VDestroy(g->passed);
   if (g->l) N_VDestroyVectorArray(g->l, g->ng);
   if (g->S) N_VDestroyVectorArray(g->S, g->ndirections);
 }
@@ -672,11 +698,11 @@ static int allocate(Gradient *g) {
   g->count = (int)count, g->nvalues = (int)nvalues;
   g->index = calloc(count + Np + 1, sizeof *g->index);
   g->part  = calloc(nvalues + rows + 2 * ng + ng * nheld + nheld * Np + 2 * nheld + ntimes +
-                        2 * count + n + ng * (Np + 1) + (nheld - nactive) * nheld + ng,
+                        2 * count + n + ng * (Np + 1) + (nheld - nactive) * nheld + ng + 5 * (n + 1),
                     sizeof *g->part);
   g->l     = N_VCloneVectorArray(g->ng, g->s->y);
-  g->step = N_VClone(g->s->y), g->moved = N_VClone(g->s->y);
-  if (!g->index || !g->part || !g->l || !g->step || !g->moved) return 1;
+  g->step = N_VClone(g->s->y), g->moved = N_VClone(g->s->y), g->passed = N_VClone(g->s->y);
+  if (!g->index || !g->part || !g->l || !g->step || !g->moved || !g->passed) return 1;
   g->alias     = g->index + count;
   g->part_grad = g->part + nvalues, g->h_minus = g->part_grad + rows;
   g->h_plus = g->h_minus + ng, g->mu = g->h_plus + ng, g->rates = g->mu + ng * nheld;
@@ -684,7 +710,8 @@ static int allocate(Gradient *g) {
   g->dtau = g->times + ntimes, g->size = g->dtau + count + n;
   g->by_memory = g->size + count;
   g->factor    = g->by_memory + (nheld - nactive) * nheld;
-  if (!g->dG) g->dG = g->factor + ng;
+  g->along     = g->factor + ng;
+  if (!g->dG) g->dG = g->along + 5 * (n + 1);
   return 0;
 }
 

@@ -61,7 +61,8 @@ typedef struct CPEventDerivatives_ {
   int nheld;   /**< their number */
   int nmemory; /**< the number of those without influence on the right-hand side */
   /** Other events: keeps what the functions below need of the newest event, at t, or of the start; *jumps = 1: derivatives jump there, by
-   * `jump` or, if that is NULL, by `margin`. met: 0 if the event is one of other sources alone. */
+   * `jump` or, if that is NULL, by `margin`; 2: by `map` at a time that depends on nothing; 3: by both. met: 0 if the event is one of other
+   * sources alone. */
   int (*record)(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data);
   /** Frees what record has kept. */
   void (*drop)(void *record, void *data);
@@ -74,9 +75,12 @@ typedef struct CPEventDerivatives_ {
    * parameters, and then the tangents P e_j. t_before: time of the event before it. The system is that before the event. */
   int (*jump)(const void *record, sunrealtype t_before, const CPParameters *parameters, int n,
               int given, N_Vector *S, sunrealtype *dtau, void *data);
-  /** Events that change the right-hand side, and not the state: *value is zero at the time of the event, for the parameters and the
+  /** Events that change the right-hand side: *value is zero at the time of the event, for the parameters and the
    * system before it, and smooth in all of them. */
   int (*margin)(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data);
+  /** Events that change the state: y becomes the state after the event from any state y before it near that of the event, for the
+   * parameters, up to terms of second order. It is smooth in all of them. The system is that before the event, and stays so. */
+  int (*map)(const void *record, sunrealtype t, N_Vector y, void *data);
 } CPEventDerivatives;
 
 /**

@@ -21,6 +21,15 @@
   "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}, {name: y, kind: prismatic, b: c, " \
   "axis: [0, 1]}]\nsprings: [{name: k, of: s, stiffness: k}]\n"
 
+/* a pendulum under a slider, for a drive of that */
+#define HUNG_AT(k)                                                                               \
+  "dimension: 2\nparameters: {M: 1.3 kg, k: " #k "}\n"                                           \
+  "bodies: [{name: b, mass: 1, inertia: 1, velocity: [1, 0]}, {name: c, mass: M, inertia: 0.1, " \
+  "at: [0.2, -0.4], velocity: [1, 0]}]\n"                                                        \
+  "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}, {name: pin, kind: revolute, a: b, "  \
+  "b: c, at: [0, 0]}]\n"
+#define HUNG HUNG_AT(2) "springs: [{name: k, of: pin, stiffness: k}]\n"
+
 typedef struct {
   const char *name, *text;
   sunrealtype t_end;
@@ -34,6 +43,9 @@ static CPMech mech;
 static CPSession session;
 static N_Vector y;
 static CPBodiesFile by_name;
+#define POSITION "s.displacement"
+#define RATE     "s.rate"
+static const char *at = POSITION, *rate = RATE; /* what is observed */
 
 /* Reads the text with other values of the parameters, or NULL, and starts a run. */
 static void start(const char *text, const char *values, CPFormulation formulation,
@@ -58,11 +70,11 @@ static void stop(void) {
   test_context_teardown();
 }
 
-/* The position of the slider, and the square of its velocity */
+/* The position of the slider, or of what else is observed, and the square of its velocity */
 static int objective(sunrealtype t, N_Vector state, sunrealtype *values, void *data) {
   (void)data;
-  const sunrealtype v = quantity_at(mech, "s.rate", t, state, 0);
-  values[0]           = quantity_at(mech, "s.displacement", t, state, 0);
+  const sunrealtype v = quantity_at(mech, rate, t, state, 0);
+  values[0]           = quantity_at(mech, at, t, state, 0);
   values[1]           = v * v;
   return 0;
 }
@@ -141,9 +153,66 @@ static const Case passed[] = {
      "activation_range: [-0.3, 0.6]}]\n",
      0.5}};
 
-START_TEST(gradients_are_those_of_whole_runs) {
-  const Case *c = &passed[_i];
-  for (int f = 0; f < 2; f++) {
+/* Where the slope of a motion jumps, velocities do. */
+static const struct {
+  Case at;
+  const char *value, *rate; /* what is observed */
+  int joint_only;           /* 1: it has no absolute coordinates */
+} corners[] = {
+    {{"a corner of a cam",
+      COUPLED "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.245 "
+              "m)\"}]\n",
+      0.8},
+     POSITION,
+     RATE,
+     0},
+    {{"a corner of a joint by functions",
+      "dimension: 3\nparameters: {M: 1.3 kg, k: 4 N/m}\n"
+      "bodies: [{name: b, mass: M, inertia: [1, 1, 1], velocity: [1, 0.3, 0]}]\n"
+      "joints: [{name: s, kind: custom, b: b, motions: [{along: [1, 0, 0], by: (1 m)*x, of: 0}, "
+      "{along: [0, 1, 0], by: \"(1 m)*max(0.3*x, x - 0.245)\", of: 0}]}]\n"
+      "springs: [{name: k, of: s, stiffness: k}]\n",
+      0.8},
+     "b.position.y",
+     "b.velocity.y",
+     1},
+    {{"a corner of a drive at a known time",
+      HUNG
+      "functions: {p: {units: [s, m], order: 1, rows: [[0, 0], [0.5, 0.5], [1, 0.5], [2, -1]]}}\n"
+      "drives: [{name: d, of: s, motion: p(t)}]\n",
+      0.8},
+     "pin.angle",
+     "pin.rate",
+     0},
+    {{"a corner of a drive at a time that is a parameter",
+      HUNG_AT(0.4 s) "drives: [{name: d, of: s, motion: \"(1 m/s)*min(t, k)\"}]\n", 0.8},
+     "pin.angle",
+     "pin.rate",
+     0},
+    {{"a corner of a drive of a loop whose rows depend on each other",
+      "dimension: 3\ngravity: [0, -9.81, 0]\nparameters: {M: 1.3 kg, k: 0.4 s}\n"
+      "bodies: [{name: one, mass: 1, inertia: [1, 1, 1], at: [0, 0.05, 0], velocity: [-0.1, 0, 0], "
+      "omega: [0, 0, 2]}, "
+      "{name: coupler, mass: 1, inertia: [1, 1, 1], at: [0.15, 0.1, 0], velocity: [-0.2, 0, 0]}, "
+      "{name: other, mass: 1, inertia: [1, 1, 1], at: [0.3, 0.05, 0], velocity: [-0.1, 0, 0], "
+      "omega: [0, 0, 2]}, "
+      "{name: b, mass: M, inertia: [0.01, 0.01, 0.01], at: [0.15, 0, 0.05], velocity: [-0.2, 0, "
+      "0]}]\n"
+      "joints: [{name: A, kind: revolute, b: one, at: [0, 0, 0], axis: [0, 0, 1]}, {name: B, kind: "
+      "revolute, a: one, b: coupler, at: [0, 0.1, 0], axis: [0, 0, 1]}, {name: C, kind: revolute, "
+      "a: "
+      "coupler, b: other, at: [0.3, 0.1, 0], axis: [0, 0, 1]}, {name: D, kind: revolute, b: other, "
+      "at: [0.3, 0, 0], axis: [0, 0, 1]}, {name: hang, kind: ball, a: coupler, b: b, at: [0.15, "
+      "0.1, "
+      "0]}]\n"
+      "drives: [{name: d, of: A, motion: \"(2 rad/s)*min(t, k)\"}]\n",
+      0.8},
+     "b.position.y",
+     "b.velocity.x",
+     0}};
+
+static void compare_with_whole_runs(const Case *c, int first) {
+  for (int f = first; f < 2; f++) {
     const CPFormulation formulation = f ? CP_JOINT_COORDINATES : CP_ABSOLUTE;
     sunrealtype d[PARAMETERS][VALUES];
     for (int i = 0; i < PARAMETERS; i++) expect(c, i, formulation, d[i]);
@@ -163,6 +232,15 @@ START_TEST(gradients_are_those_of_whole_runs) {
         stop();
       }
   }
+}
+
+START_TEST(gradients_are_those_of_whole_runs) { compare_with_whole_runs(&passed[_i], 0); }
+END_TEST
+
+START_TEST(gradients_pass_corners_of_motions) {
+  at = corners[_i].value, rate = corners[_i].rate;
+  compare_with_whole_runs(&corners[_i].at, corners[_i].joint_only);
+  at = POSITION, rate = RATE;
 }
 END_TEST
 
@@ -186,6 +264,34 @@ START_TEST(a_force_that_jumps_has_the_gradient_of_its_closed_form) {
       ck_assert_double_eq_tol(dG[0], d, 1e-9);
       stop();
     }
+}
+END_TEST
+
+/* At the corner x = k the slope of the cam becomes 1, from 0.3, and what (1, 0.3) carries is taken over by (1, 1). */
+START_TEST(a_corner_of_a_cam_has_the_gradient_of_its_closed_form) {
+  static const char text[] =
+      "dimension: 2\nparameters: {M: 1.3 kg, k: 0.35 m}\n"
+      "bodies: [{name: b, mass: M, inertia: 1, velocity: [1, 0]}, {name: c, mass: 1, inertia: 1, "
+      "velocity: [0, 0.3]}]\n"
+      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}, {name: y, kind: prismatic, b: c, "
+      "axis: [0, 1]}]\n"
+      "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.7*k)\"}]\n";
+  const sunrealtype M = 1.3, k = 0.35, t = 0.8, u = (M + 0.3) / (M + 1),
+                    u_M     = 0.7 / (M + 1) / (M + 1);
+  const sunrealtype exact[] = {u_M * (t - k), 1 - u, 2 * u * u_M, 0};
+  for (int f = 0; f < 2; f++)
+    for (int m = 0; m < METHODS; m++)
+      for (int mode = 0; mode < 2; mode++) {
+        sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
+        const int flag = gradient(text, f ? CP_JOINT_COORDINATES : CP_ABSOLUTE, methods[m],
+                                  (CPGradientMode)mode, t, G, dG);
+        ck_assert_msg(!flag, "%s", CPObjectGetLastMessage(CP_OBJECT(session)));
+        for (int i = 0; i < VALUES * PARAMETERS; i++)
+          ck_assert_msg(fabs(dG[i] - exact[i]) < 1e-9,
+                        "%s, formulation %d, mode %d: %d is %.12g, not %.12g", methods[m], f, mode,
+                        i, dG[i], exact[i]);
+        stop();
+      }
 }
 END_TEST
 
@@ -223,16 +329,7 @@ static const struct {
      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
      "springs: [{name: f, of: s, force: \"if(x > k, 5 N, 1 N)\"}, {name: g, of: s, force: \"if(x > "
      "M, 2 N, 1 N)\"}]\n",
-     "at one time by accident"},
-    {"a corner of a cam",
-     COUPLED
-     "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.245 m)\"}]\n",
-     "the state jumps at an event of \"kinks\""},
-    {"a corner in time",
-     SLIDER
-     "functions: {p: {units: [s, m], order: 1, rows: [[0, 0], [0.5, 0.5], [1, 0.5], [2, -1]]}}\n"
-     "drives: [{name: d, of: s, motion: p(t)}]\n",
-     "the state jumps at an event of \"kinks\""}};
+     "at one time by accident"}};
 
 START_TEST(what_has_no_gradient_is_refused) {
   for (int f = 0; f < 2; f++)
@@ -282,7 +379,9 @@ TEST_SUITE(kink_gradients) {
   TCase *tc    = tcase_create("kink_gradients");
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, gradients_are_those_of_whole_runs, 0, sizeof passed / sizeof *passed);
+  tcase_add_loop_test(tc, gradients_pass_corners_of_motions, 0, sizeof corners / sizeof *corners);
   tcase_add_test(tc, a_force_that_jumps_has_the_gradient_of_its_closed_form);
+  tcase_add_test(tc, a_corner_of_a_cam_has_the_gradient_of_its_closed_form);
   tcase_add_test(tc, a_gradient_leaves_no_piece_held);
   tcase_add_loop_test(tc, what_has_no_gradient_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tc, an_integrator_alone_refuses_forces_that_jump);
