@@ -491,6 +491,12 @@ static void setPhases(CPContact c, sunrealtype t) {
     point->effect = W[1 + ld];
     setNear(c, k, t);
   }
+  /* A contact that opens leaves with the forces of the others, which may even hold it as it is. */
+  for (int k = 0; k < P->ncontacts; k++) {
+    const Point *point  = &c->point[P->law[k].contact];
+    const sunrealtype a = P->w[P->law[k].first];
+    if (point->phase == CP_CONTACT_OPEN) c->a[point->normal] = a > zero ? a : 0.0;
+  }
   if (contactStored(c)) findImplied(c);
 }
 

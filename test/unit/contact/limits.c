@@ -285,6 +285,33 @@ START_TEST(dry_friction_acts_beside_stops) {
 }
 END_TEST
 
+/* Friction holds two coupled fingers, each at its stop, against their weight. A stop without a load has a gap that is zero up to
+ * roundoff for the whole run, which is no event. */
+START_TEST(stops_at_which_friction_holds_fingers_have_no_events) {
+#define FINGER(name)                                                                          \
+  "<link name='" name "'><inertial><origin xyz='0.1 0 0'/><mass value='0.1'/><inertia "       \
+  "ixx='1e-4' iyy='1e-4' izz='1e-4' ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='" \
+  "of " name "' type='revolute'><parent link='palm'/><child link='" name "'/>"                \
+  "<axis xyz='0 1 0'/><limit lower='0' upper='1'/>"
+  static const char text[] = "<robot name='gripper'><link name='palm'/>" FINGER(
+      "a") "<dynamics friction='1' "
+           "damping='1'/></joint>" FINGER("b") "<mimic joint='of a'/></joint></robot>";
+  for (int n = 0; n < 4; n++) {
+    sunrealtype events;
+    ck_assert_int_eq(CPBodiesRead("gripper.urdf", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+    act(n / 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with(n % 2 ? "RADAU" : "DOP853", 1e-6, 0.1), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(contact), "events", &events), CP_SUCCESS);
+    ck_assert_double_le(events, 1); /* that of the start */
+    const int nq = (int)equations_of(mech).nq, first = nq > 0 ? nq : (int)equations_of(mech).nu;
+    for (int i = 0; i < (int)equations_of(mech).nu; i++)
+      ck_assert_double_eq_tol(entries(y)[first + i], 0, 1e-6);
+    release();
+  }
+#undef FINGER
+}
+END_TEST
+
 /* m v0^2 / 2 - F x is left at x, and nothing at rest: W = -F x. */
 START_TEST(the_loss_of_dry_friction_is_in_the_balance) {
   const sunrealtype tol = 1e-8, m = 2, F = 1.5, a = F / m, v0 = 3, times[] = {1, 5};
@@ -621,6 +648,7 @@ TEST_SUITE(limits) {
   tcase_add_loop_test(tc, a_spring_comes_to_rest_by_dry_friction, 0, 6);
   tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
   tcase_add_test(tc, dry_friction_acts_beside_stops);
+  tcase_add_test(tc, stops_at_which_friction_holds_fingers_have_no_events);
   tcase_add_test(tc, the_loss_of_dry_friction_is_in_the_balance);
   tcase_add_test(tc, wrong_frictions_are_refused_by_name);
   tcase_add_test(tc, a_pin_lets_go_beside_contacts);
