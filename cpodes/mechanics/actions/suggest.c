@@ -213,6 +213,13 @@ static void putAside(Room *room, double *turns, double *y) {
   cpMechTurned(1, mech);
 }
 
+/* The size of positions: their largest, but an angle is one of 1 rad wherever it is. At a start where all are zero up to roundoff, the
+ * largest is no size, and a rate in its units would exceed that of each mode. */
+static double sizeOf(const CPMech mech, const double *y) {
+  const double largest = fmax(cpLargest(y, mech->nq), mech->eq->nangles > 0 ? 1.0 : 0.0);
+  return largest > 0.0 ? largest : 1.0;
+}
+
 int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
                         CPMechSuggestion *s) {
   CPMechSuggestion own;
@@ -235,8 +242,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   else if (kept) putAside(&room, turns, whole);
   if (!flag) flag = evaluate(&room, room.y, room.f);
   if (!flag) {
-    const double largest         = cpLargest(room.y, mech->nq);
-    room.size                    = largest > 0.0 ? largest : 1.0;
+    room.size                    = sizeOf(mech, room.y);
     const double by_velocity     = cpLargest(room.f, mech->nq) / room.size,
                  by_acceleration = sqrt(cpLargest(room.f + mech->nq, mech->nu) / room.size);
     room.omega                   = fmax(1.0 / fabs(t_end - t), fmax(by_velocity, by_acceleration));

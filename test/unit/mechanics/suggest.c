@@ -104,6 +104,28 @@ START_TEST(the_spectral_radius_is_that_of_the_roots) {
 }
 END_TEST
 
+/* Angles that are 0 up to roundoff have the size of 1 rad, not their own: a damped joint of a robot in its zero position is stiff. */
+START_TEST(angles_at_zero_have_the_size_of_a_radian) {
+  static const sunindextype angles[N] = {0, 1, 2};
+  static const double one[N] = {1, 1, 1}, c[N] = {0.1, 0.2, 1e4}, k[N] = {1, 1, 1};
+  for (int exact = 0; exact < 2; exact++) {
+    const double q = exact ? 0 : 1e-17;
+    SUNMatrix M = diagonal(one), C = diagonal(c), K = diagonal(k);
+    CPEquations model = linear_equations(N, M, C, K);
+    model.angles = angles, model.nangles = N;
+    y    = VECTOR(q, -q, q, 3.0, 0.0, 0.0);
+    mech = create_mech(&model, y, test_context);
+    ck_assert_ptr_nonnull(mech);
+    const CPMechSuggestion found = suggestion(10.0, 1e-6);
+    ck_assert_double_eq_tol(found.motion, 3.0, 1e-12);
+    ck_assert_double_le(fabs(found.radius - 1e4), 0.05 * 1e4);
+    ck_assert_str_eq(found.method, "RADAU");
+    destroy();
+    SUNMatDestroy(M), SUNMatDestroy(C), SUNMatDestroy(K);
+  }
+}
+END_TEST
+
 static int drag(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                 sunrealtype *udot, sunrealtype *lambda, void *data) {
   (void)t, (void)q, (void)z, (void)lambda, (void)data;
@@ -382,6 +404,7 @@ TEST_SUITE(suggest) {
   TCase *tc    = tcase_create("suggestions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_spectral_radius_is_that_of_the_roots, 0, SPECTRA);
+  tcase_add_test(tc, angles_at_zero_have_the_size_of_a_radian);
   tcase_add_test(tc, operators_are_integrated_by_BDF);
   tcase_add_test(tc, a_damped_oscillation_counts_until_it_has_died_out);
   tcase_add_loop_test(tc, operators_are_integrated_by_BDF_where_it_is_stable, 0, 2);
