@@ -184,11 +184,29 @@ static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_
   mem->have_step = 1;
 }
 
+/* Sets ewt to the weights of the state. */
+static int weights(CPOneStep mem) {
+  const CPIntegrator s = &mem->base;
+  const int flag       = cpStepperWeights(s, s->y, s->ewt);
+  if (flag)
+    return cpReason(s->text, flag,
+                    "at t = %.10g: an error weight is not positive and finite, or efun failed",
+                    s->t);
+  const sunrealtype norm = cpStepperSize(s, s->y, s->tmp);
+  if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
+  return cpReason(
+      s->text, CV_TOO_MUCH_ACC,
+      "at t = %.10g: the tolerances are below roundoff: they must be %.2g times as large", s->t,
+      norm * CP_UROUND);
+}
+
 /* Takes one step from (t, y) in the direction dir, not beyond tlimit. mem->h (in, out) is the
- * proposed size. */
+ * proposed size. If the method proposes it, the weights do not know it yet, which may depend on it. */
 static int attempts(CPOneStep mem) {
   const CPIntegrator s = &mem->base;
+  const int has_size   = mem->h != 0.0;
   int flag             = mem->method->begin(mem);
+  if (!flag && !has_size && s->system.scale) flag = weights(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
   sunrealtype whole = 0.0; /* the size first proposed, if the tolerance has been relaxed for it */
@@ -229,22 +247,6 @@ static int attempts(CPOneStep mem) {
     if (mem->h == 0.0 || tries == CP_MOST_ITERATIONS) return giveUp(mem, h, flag);
     h = sized(mem, mem->h);
   }
-}
-
-/* Sets ewt to the weights of the state. */
-static int weights(CPOneStep mem) {
-  const CPIntegrator s = &mem->base;
-  const int flag       = cpStepperWeights(s, s->y, s->ewt);
-  if (flag)
-    return cpReason(s->text, flag,
-                    "at t = %.10g: an error weight is not positive and finite, or efun failed",
-                    s->t);
-  const sunrealtype norm = cpStepperSize(s, s->y, s->tmp);
-  if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
-  return cpReason(
-      s->text, CV_TOO_MUCH_ACC,
-      "at t = %.10g: the tolerances are below roundoff: they must be %.2g times as large", s->t,
-      norm * CP_UROUND);
 }
 
 static int step(CPOneStep mem) {

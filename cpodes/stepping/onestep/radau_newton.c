@@ -436,7 +436,10 @@ static int newton(CPOneStep mem, sunrealtype h) {
     mem->stats.nni++;
     R->iterations = it;
     if (!isfinite(norm)) break;
-    if (it > 1 && !R->accelerated) {
+    /* Of two corrections that are both as small as an iteration leaves them, the ratio is one of roundoff. */
+    if (it > 1 && !R->accelerated && fmax(norm, before) <= CP_RADAU_KAPPA)
+      R->eta = fmin(R->eta, 1.0);
+    else if (it > 1 && !R->accelerated) {
       const sunrealtype now = norm / before;
       R->theta              = it == 2 ? now : sqrt(now * R->theta);
       /* With derivatives of the stages the second correction removes an error that the first one has made. */
