@@ -430,6 +430,17 @@ static int unknownKey(Reader *r, const yaml_node_t *key, const char *what, const
                    yamlText(key), list);
 }
 
+/* What has a name is called by it: the mark is that of a line among many. */
+static int lacks(Reader *r, const yaml_node_t *n, const char *what, const char *lacking) {
+  for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
+    const yaml_node_t *name = yamlNode(r, p->value);
+    if (!strcmp(yamlText(yamlNode(r, p->key)), "name") && name->type == YAML_SCALAR_NODE)
+      return yamlWrong(r, n->start_mark, "%s needs %s; \"%.100s\" has none", what, lacking,
+                       yamlText(name));
+  }
+  return yamlWrong(r, n->start_mark, "%s needs %s", what, lacking);
+}
+
 int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
                 const char *const *sections, void *structure) {
   unsigned seen = 0, left = 0;
@@ -453,7 +464,6 @@ int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *
       return 1;
   }
   for (int i = 0; fields[i].key; i++)
-    if (fields[i].required && !(seen & (1u << i)))
-      return yamlWrong(r, n->start_mark, "%s needs %s", what, fields[i].key);
+    if (fields[i].required && !(seen & (1u << i))) return lacks(r, n, what, fields[i].key);
   return 0;
 }
