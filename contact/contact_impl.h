@@ -458,8 +458,6 @@ int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);
 const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
 /* Returns nonzero if there is no solution. */
 int contactSolveProblem(CPContact c);
-/* Writes the names of the problem's contacts to names [length]. */
-void contactNames(const CPContact c, char *names, size_t length);
 /* Writes that there is none to the log, and returns the code, for contactReported or contactTell. */
 int contactNoSolution(CPContact c, sunrealtype t, const char *what);
 /* Reports the text of the log with this code, and returns it. */
@@ -507,7 +505,8 @@ int contactSkips(const CPContact c, int i, sunrealtype t, sunrealtype v, sunreal
 int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
 /* u <- u + M^{-1} A^T P under the other constraints, where P is the problem's x, and c->velocity
- * holds the velocities before; then updates c->v. */
+ * holds the velocities before; then updates c->v. Returns CP_CONTACT_NO_SOLUTION, unreported, if P breaks the other
+ * constraints, or another code, which has been reported. */
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
 /* Computes the impulses with the largest common factor of all e for which the energy does not grow.

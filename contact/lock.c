@@ -74,12 +74,27 @@ static int isAdmissible(CPContact c, sunrealtype t, N_Vector y) {
   return passes;
 }
 
+/* Writes that the contacts of the problem hold a drive, by the names of the elements that their rows belong to. */
+static void tellClosed(CPContact c, sunrealtype t, char *text, size_t length) {
+  const ContactProblem *P = &c->problem;
+  size_t used             = 0;
+  for (int k = 0; k < P->ncontacts && used < length; k++) {
+    char name[CP_TEXT_LENGTH / 2] = "";
+    const Point *point            = &c->point[P->law[k].contact];
+    if (!CPMechGetData(c->mech, &c->data))
+      c->model->row_name(CP_NAME_ELEMENT, point->normal, t, name, sizeof name, c->data);
+    if (!name[0]) snprintf(name, sizeof name, "contact \"%s\"", point->name);
+    used += (size_t)snprintf(text + used, length - used, "%s%s", k > 0 ? ", " : "", name);
+  }
+  if (used < length)
+    snprintf(text + used, length - used, P->ncontacts > 1 ? " hold it" : " holds it");
+}
+
 /* Returns the row of a motion that ends at (t, y), or -1. load [na]: workspace. holds [length]: out, what is said of the closed contacts */
 static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, char *holds,
                      size_t length) {
-  char names[CP_TEXT_LENGTH / 4] = "";
-  const char *function           = "CPSessionRun";
-  int row                        = -1;
+  const char *function = "CPSessionRun";
+  int row              = -1;
   if (contactMeasure(c, t, y, function)) return -1;
   /* What has gone below the tolerance of gaps counts as closed. */
   EACH_NEAR(c, i)
@@ -89,9 +104,7 @@ static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, 
   const int k = fastest(c);
   if (c->problem.n == 0 || contactDelassus(c, t, y, function)) return -1;
   const sunrealtype with = mobility(c, k);
-  contactNames(c, names, sizeof names);
-  snprintf(holds, length, c->problem.ncontacts > 1 ? "contacts %s hold it" : "contact %s holds it",
-           names);
+  tellClosed(c, t, holds, length);
   if (findLoad(c, t, y, k, load) || switchLoaded(c, load, 0)) return -1;
   const int moves  = !contactDelassus(c, t, y, function) && with > CP_ROUNDED * mobility(c, k);
   const int passes = isAdmissible(c, t, y);

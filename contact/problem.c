@@ -277,22 +277,17 @@ int contactSolveProblem(CPContact c) {
   return failed;
 }
 
-void contactNames(const CPContact c, char *names, size_t length) {
-  const ContactProblem *P = &c->problem;
-  size_t used             = 0;
-  for (int k = 0; k < P->ncontacts && used < length; k++)
-    used += (size_t)snprintf(names + used, length - used, "%s\"%s\"", k > 0 ? ", " : "",
-                             c->point[P->law[k].contact].name);
-  if (used >= length) memcpy(names + length - 5, " ...", 5);
-}
-
 int contactNoSolution(CPContact c, sunrealtype t, const char *what) {
-  char names[CP_TEXT_LENGTH / 2] = "";
-  contactNames(c, names, sizeof names);
+  const ContactProblem *P = &c->problem;
+  char names[CP_TEXT_LENGTH / 2];
+  size_t used = 0;
+  for (int k = 0; k < P->ncontacts && used < sizeof names; k++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
+                             c->point[P->law[k].contact].name);
   snprintf(
       c->log.text,
-      sizeof c->log.text, "at t = %.10g: no %s of the %d closed contacts %s satisfy the laws of contact (residual %.1e)",
-      t, what, c->problem.ncontacts, names, c->problem.residual);
+      sizeof c->log.text, "at t = %.10g: no %s of the %d closed contacts %s%s satisfy the laws of contact (residual %.1e)",
+      t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
   return CP_CONTACT_NO_SOLUTION;
 }
 

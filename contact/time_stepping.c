@@ -74,7 +74,8 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   if (contactRestitution(c, &factor))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   for (int k = 0; k < P->ncontacts; k++) c->keep[P->law[k].contact] = P->x[P->law[k].first] > 0.0;
-  return contactApplyImpulses(c, t, y, function);
+  flag = contactApplyImpulses(c, t, y, function);
+  return flag == CP_CONTACT_NO_SOLUTION ? contactReported(c, flag, function) : flag;
 }
 
 /* Switches the rows of gaps below `least` times their scale on, beside those that are on already. Returns 1 if there are any. */

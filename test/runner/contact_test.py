@@ -288,6 +288,39 @@ run: {t_end: 3}
                         process, 'drive "ram" cannot move "plate" beyond 0.9 m: contact "anvil" holds it', status=FAILED
                     )
 
+    def test_a_drive_against_a_stop_of_its_linkage_is_told_as_a_lock(self):
+        """The loop carries what the stop needs, so that its impulse moves nothing but by roundoff."""
+        file = self.folder / "crank.yaml"
+        file.write_text("""
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: crank, mass: 1.7, inertia: 0.0063, at: [0.03, 0.1]}
+  - {name: coupler, mass: 1, inertia: 0.03, at: [0.255, 0.425]}
+  - {name: rocker, mass: 1.1, inertia: 0.048, at: [0.594, 0.324]}
+joints:
+  - {name: A, kind: revolute, b: crank, at: [0, 0]}
+  - {name: B, kind: revolute, a: crank, b: coupler, at: [0.063, 0.201]}
+  - {name: C, kind: revolute, a: coupler, b: rocker, at: [0.447, 0.649]}
+  - {name: D, kind: revolute, b: rocker, at: [0.741, 0]}
+drives:
+  - {name: motor, of: A, rate: 3}
+limits:
+  - {name: stop, of: C, lower: -0.14, upper: 0.155, restitution: 0.25}
+run: {t_end: 2}
+""")
+        for method in "dop853", "bdf", "radau":
+            for coordinates in "absolute", "joint":
+                for rtol in "1e-4", "1e-8":
+                    with self.subTest(method=method, coordinates=coordinates, rtol=rtol):
+                        process = cpodes(
+                            "run", file, "--method", method, "--coordinates", coordinates, "--rtol", rtol, "--no-estimate"
+                        )
+                        self.assertEqual(process.returncode, FAILED)
+                        self.assertRegex(
+                            process.stderr, 'drive "motor" cannot turn "crank" beyond 22.[67]. degrees: limit "stop_upper" holds it'
+                        )
+
     def test_models_with_contacts_are_described_and_checked(self):
         self.assertIn("slope: restitution 0, friction 0.3", cpodes("describe", "sliding_block").stdout)
         for model in CONTACTS:
