@@ -4,7 +4,7 @@
  *   Output: for each, the microseconds of CPU time of one CPMechRhs in both formulations, the smallest of 25 repetitions at 32
  *           states along the motion, in turn; the largest distance between points of bodies at the end, 0.1 s; in joint
  *           coordinates the same time of M, and of the partial derivatives of f - M u' - A^T lambda at u' and lambda of the
- *           motion. If MuJoCo has been found, and reads the file: the time of one mj_forward, without contacts and constraints, in
+ *           motion, and of the exact derivatives of u' with respect to q and u (udot_jac), with the ratio of these to one u'. If MuJoCo has been found, and reads the file: the time of one mj_forward, without contacts and constraints, in
  *           turn with ours at 32 states about the same placement, and the ratio of ours to it. The exit code is 1 if the distance is more than 1e-5 m: tolerances are 1e-8. */
 #include "check.h"
 
@@ -119,18 +119,18 @@ static void clear(SUNMatrix S) {
   else SUNMatZero(S);
 }
 
-/* us: out, the microseconds of M, and of dynamics_jac, in joint coordinates, or 0 where there are none */
-static void derivatives(Case *c, double us[2], SUNContext ctx) {
+/* us: out, the microseconds of M, of dynamics_jac, and of udot_jac, in joint coordinates, or 0 where there are none */
+static void derivatives(Case *c, double us[3], SUNContext ctx) {
   const CPEquations *e = CPModelGetEquations(CPMechGetModel(c->mech));
   const double to_us   = 1e6 / CLOCKS_PER_SEC / STATES;
   void *data;
-  us[0] = us[1] = 0;
-  if (!e->dynamics_jac) return;
+  us[0] = us[1] = us[2] = 0;
+  if (!e->udot_jac) return;
   CHECK(CPMechGetData(c->mech, &data));
-  SUNMatrix S[2];
+  SUNMatrix S[2], U[2] = {SUNDenseMatrix(e->nu, e->nu, ctx), SUNDenseMatrix(e->nu, e->nu, ctx)};
   const size_t n    = (size_t)(e->nu + e->na);
   sunrealtype *udot = calloc(STATES * n + 1, sizeof *udot); /* and multipliers */
-  if (!udot) exit(2);
+  if (!udot || !U[0] || !U[1]) exit(2);
   for (int k = 0; k < STATES; k++) {
     CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot + k * n,
                         .lambda = udot + k * n + e->nu};
@@ -140,21 +140,22 @@ static void derivatives(Case *c, double us[2], SUNContext ctx) {
     S[k] = e->M_tmpl ? SUNMatClone(e->M_tmpl) : SUNDenseMatrix(e->nu, e->nu, ctx);
     if (!S[k] || (e->M_tmpl && SUNMatCopy(e->M_tmpl, S[k]))) exit(2);
   }
-  us[0] = us[1] = INFINITY;
+  us[0] = us[1] = us[2] = INFINITY;
   for (int r = 0; r < REPETITIONS; r++)
-    for (int which = 0; which < 2; which++) {
+    for (int which = 0; which < 3; which++) {
       const clock_t begin = clock();
       for (int k = 0; k < STATES; k++) {
         const sunrealtype *q = N_VGetArrayPointer(c->y[k]), *u = q + e->nq;
-        for (int l = 0; l < 2; l++) clear(S[l]);
+        for (int l = 0; l < 2 && which < 2; l++) clear(S[l]);
         if (which == 0) CHECK(e->M(0.1, q, S[0], data));
+        else if (which == 2) CHECK(e->udot_jac(0.1, q, u, u + e->nu, U[0], U[1], NULL, data));
         else
           CHECK(e->dynamics_jac(0.1, q, u, u + e->nu, udot + k * n, udot + k * n + e->nu, S[0],
                                 S[1], NULL, data));
       }
       us[which] = fmin(us[which], (double)(clock() - begin) * to_us);
     }
-  for (int k = 0; k < 2; k++) SUNMatDestroy(S[k]);
+  for (int k = 0; k < 2; k++) SUNMatDestroy(S[k]), SUNMatDestroy(U[k]);
   free(udot);
 }
 
@@ -221,8 +222,8 @@ int main(int argc, char **argv) {
   } own[]        = {{"chain of 10", 10, 1}, {"chain of 100", 100, 1}, {"tree of 100", 100, 2}};
   SUNContext ctx = check_context();
   int status     = 0;
-  printf("%-28s %10s %10s %8s %10s %8s %8s %11s %8s\n", "us per u'", "joint", "absolute", "ratio",
-         "distance", "M", "K, C", "mj_forward", "ratio");
+  printf("%-28s %10s %10s %8s %10s %8s %8s %8s %8s %11s %8s\n", "us per u'", "joint", "absolute",
+         "ratio", "distance", "M", "K, C", "du'", "ratio", "mj_forward", "ratio");
   for (int i = 0; i < (argc > 1 ? argc - 1 : 3); i++) {
     const char *file = argc > 1 ? argv[i + 1] : NULL;
     Case c[2];
@@ -237,10 +238,11 @@ int main(int argc, char **argv) {
       repeat_peer(&peer);
     }
     const sunrealtype apart = distance(c);
-    double us[2];
+    double us[3];
     derivatives(&c[0], us, ctx);
-    printf("%-28s %10.3f %10.3f %8.3f %10.1e %8.2f %8.2f", file ? file : own[i].name,
-           1e6 * c[0].best, 1e6 * c[1].best, c[0].best / c[1].best, (double)apart, us[0], us[1]);
+    printf("%-28s %10.3f %10.3f %8.3f %10.1e %8.2f %8.2f %8.2f %8.2f", file ? file : own[i].name,
+           1e6 * c[0].best, 1e6 * c[1].best, c[0].best / c[1].best, (double)apart, us[0], us[1],
+           us[2], us[2] / (1e6 * c[0].best));
     if (isfinite(peer.us)) printf(" %11.3f %8.3f", peer.us, 1e6 * c[0].best / peer.us);
     printf("\n");
     close_peer(&peer);

@@ -106,10 +106,10 @@ static void freeModel(void *model) {
   }
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
-  if (m->plans) SUNContext_Free(&m->plans);
-  CPModelFree(&m->absolute);
   treeFree(m->tree);
   m->tree = NULL;
+  if (m->plans) SUNContext_Free(&m->plans);
+  CPModelFree(&m->absolute);
   freeData(m);
 }
 
@@ -261,12 +261,8 @@ static CPModel buildModel(const Mechanism *from) {
     bodiesTakeFunctions(b, &e);
     model = CPModelCreate(&e);
   }
-  if (b && b->tree) { /* whose matrices are made of those of the bodies */
-    Plan *own[] = {&b->tree->square, &b->tree->rows};
-    for (int i = 0; i < 2; i++) {
-      if (own[i]->tmpl) SUNMatDestroy(own[i]->tmpl);
-      own[i]->tmpl = NULL;
-    }
+  if (b &&
+      b->tree) { /* whose matrices are made of those of the bodies, and which needs its own patterns */
     b->plans = ctx;
     ctx      = NULL;
   }

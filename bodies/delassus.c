@@ -43,6 +43,7 @@ typedef struct Delassus_ {
    * pivots, and that of spread [m][m]; for each row b, the right-hand side, the entry of the diagonal of S, that which its wrench
    * could have, and that which is left, and its multiplier [m] */
   sunrealtype *E, *X, *S, *L, *gram, *rhs, *w, *size, *most, *rest, *lambda;
+  Panel *panel;       /* [m] the multipliers of treeCloseColumns */
   Lanes (*wrench)[6]; /* [nnodes] forces and moments */
 } Delassus;
 
@@ -133,13 +134,13 @@ int treeUseRows(const char *off, void *bodies) {
   d->E = NULL;
   if (d->m > MANY) return 1;
   const size_t m = (size_t)d->m, nu = (size_t)b->tree->nu;
-  if (!(d->E = calloc(2 * m * nu + 3 * m * m + 6 * m + 1, sizeof *d->E))) return 1;
+  if (!(d->E = calloc(2 * m * nu + 3 * m * m + (6 + TREE_PANEL) * m + 1, sizeof *d->E))) return 1;
   d->count = 0;
   for (int r = 0; r < d->m; r++)
     if (r % LANE < d->block[r / LANE].count) d->order[d->count++] = r;
   d->X = d->E + m * nu, d->S = d->X + m * nu, d->L = d->S + m * m, d->gram = d->L + m * m;
   d->rhs = d->gram + m * m, d->w = d->rhs + m, d->size = d->w + m, d->most = d->size + m;
-  d->rest = d->most + m, d->lambda = d->rest + m;
+  d->rest = d->most + m, d->lambda = d->rest + m, d->panel = (Panel *)(d->lambda + m);
   return 0;
 }
 
@@ -454,4 +455,61 @@ int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda) {
     }
   }
   return 0;
+}
+
+/* w: out, E D e - b of the rows */
+static CP_WIDE void multiplyColumns(const Tree *tree, const Delassus *d, int stride, Panel *e,
+                                    Panel *b, Panel *w) {
+  for (int i = 0; i < d->nblocks; i++) {
+    const Strip *strip = &d->block[i];
+    for (int lane = 0; lane < strip->count; lane++) {
+      const int r = LANE * i + lane;
+      for (int l = 0; l < TREE_PANEL; l++) w[r][l] = -b[strip->component[lane] * stride][l];
+      for (int j = strip->path; j < strip->path + strip->length; j++) {
+        const Node *node = &tree->node[d->path[j]];
+        for (int k = node->u; k < node->u + node->nu; k++)
+          for (int l = 0; l < TREE_PANEL; l++)
+            w[r][l] += d->X[(size_t)k * d->m + r] * e[k * stride][l];
+      }
+    }
+  }
+}
+
+/* S^-1 w, for the rows that are kept, as `substitute` */
+static CP_WIDE void substituteColumns(const Delassus *d, int transposed, Panel *w) {
+  for (int i = 0; i < d->rank; i++) {
+    const int k = transposed ? d->rank - 1 - i : i, p = d->order[k];
+    const int end = transposed ? d->rank : k;
+    for (int j = transposed ? k + 1 : 0; j < end; j++) {
+      const int r         = d->order[j];
+      const sunrealtype L = d->L[(size_t)(transposed ? r : p) * d->m + (transposed ? k : j)];
+      for (int l = 0; l < TREE_PANEL; l++) w[p][l] -= L * w[r][l];
+    }
+    const sunrealtype per = 1 / d->L[(size_t)p * d->m + k];
+    for (int l = 0; l < TREE_PANEL; l++) w[p][l] *= per;
+  }
+}
+
+/* e -= E^T w */
+static CP_WIDE void reactColumns(const Tree *tree, const Delassus *d, int stride, Panel *w,
+                                 Panel *e) {
+  for (int i = 0; i < d->nblocks; i++) {
+    const Strip *strip = &d->block[i];
+    for (int j = strip->path; j < strip->path + strip->length; j++) {
+      const Node *node = &tree->node[d->path[j]];
+      for (int k = node->u; k < node->u + node->nu; k++)
+        for (int r = LANE * i; r < LANE * i + strip->count; r++)
+          for (int l = 0; l < TREE_PANEL; l++)
+            e[k * stride][l] -= d->E[(size_t)k * d->m + r] * w[r][l];
+    }
+  }
+}
+
+void treeCloseColumns(const Tree *tree, int stride, Panel *e, Panel *b) {
+  const Delassus *d = tree->delassus;
+  multiplyColumns(tree, d, stride, e, b, d->panel);
+  substituteColumns(d, 0, d->panel);
+  substituteColumns(d, 1, d->panel);
+  for (int i = d->rank; i < d->count; i++) memset(d->panel[d->order[i]], 0, sizeof(Panel));
+  reactColumns(tree, d, stride, d->panel, e);
 }

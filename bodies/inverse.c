@@ -26,8 +26,13 @@ typedef struct {
   Padded w, v;
 } Twist;
 
+/* What is known of a velocity; of, by: the components of (S, S, S, psi), and of (T, psi'), the velocities of the origin first, for products
+ * in lanes */
+typedef sunrealtype Couple __attribute__((vector_size(2 * sizeof(sunrealtype))));
 struct Along_ {
   Twist S, psi, psi_rate, T;
+  Padded of[6];
+  sunrealtype by[6][2];
 };
 
 /* y += (w, v) x x */
@@ -61,6 +66,33 @@ static void addChanges(const Node *node, const Motion *at, int k, const sunrealt
   add3(1, dV, out->psi.w), add3(1, dV + 3, out->psi.v);
 }
 
+/* The same as alongOf for hinges and slides */
+static CP_WIDE void alongAxis(const Node *node, const Motion *up, const Motion *at,
+                              struct Along_ *out) {
+  static const Column none = {0};
+  Column w, v, alpha, a, r, z, x, own, psi[2], rate[2], T[2];
+  load3(up->w, &w), load3(up->v, &v), load3(up->alpha, &alpha), load3(up->a, &a);
+  load3(at->r, &r), load3(at->R[2], &z), load3(at->w, &own);
+  vector3(&w, &v, &x), a -= x; /* spatial accelerations are less by w x v */
+  vector3(&alpha, &r, &x), a += x;
+  vector3(&w, &r, &x), v += x;
+  const int turns = node->kind == HINGE;
+  vector3(&w, &z, &psi[turns]), vector3(&alpha, &z, &rate[turns]), vector3(&own, &z, &T[turns]);
+  if (turns) { /* psi = (w x z, v x z) */
+    Column speed;
+    load3(at->v, &speed);
+    vector3(&v, &z, &psi[0]), vector3(&a, &z, &rate[0]), vector3(&speed, &z, &T[0]);
+    vector3(&w, &psi[1], &x), rate[1] += x;
+    vector3(&v, &psi[1], &x), rate[0] += x;
+  } else psi[1] = rate[1] = T[1] = none; /* psi = (0, w x z) */
+  vector3(&w, &psi[0], &x), rate[0] += x;
+  T[0] += psi[0], T[1] += psi[1];
+  store4(turns ? &z : &none, out->S.w), store4(turns ? &none : &z, out->S.v);
+  store4(&psi[1], out->psi.w), store4(&psi[0], out->psi.v);
+  store4(&rate[1], out->psi_rate.w), store4(&rate[0], out->psi_rate.v);
+  store4(&T[1], out->T.w), store4(&T[0], out->T.v);
+}
+
 /* Velocities of a body afloat are those of its centre of mass in space, and then those about it. */
 static void alongOf(const Tree *tree, int k, struct Along_ *out) {
   const int n      = tree->node_of_velocity[k];
@@ -70,7 +102,7 @@ static void alongOf(const Tree *tree, int k, struct Along_ *out) {
   const int afloat = node->kind == AFLOAT;
   sunrealtype w[3] = {0}, v[3] = {0}, alpha[3] = {0}, a[3] = {0}, x[3];
   static const sunrealtype none[3] = {0};
-  *out                             = (struct Along_){.S = {{0}, {0}}};
+  memset(out, 0, sizeof *out);
   twistOf(&s, &out->S);
   if (!afloat) { /* at the origin; spatial accelerations are less by w x v */
     memcpy(w, up->w, sizeof w), memcpy(alpha, up->alpha, sizeof alpha);
@@ -459,6 +491,40 @@ int treeMass(Tree *tree, const Entries *M) {
   return 0;
 }
 
+/* Entries of velocity k and those above its node: all of them at once, in the lanes of wrenches (turned, by_u, back, back), which do work with
+ * (S, S, S, psi), and of (mass, mass) with (T, psi'). place: where the search for entries of column k begins */
+CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, const Force *by_u,
+                                const Force *back, const Force *mass, sunindextype place,
+                                const Entries *K, const Entries *C) {
+  Column w[6] = {{0}}, x;
+  Couple m[6] = {{0}}, y;
+  for (int l = 0; l < 3; l++) {
+    w[l]     = (Column){turned->F[l], by_u->F[l], back->F[l], back->F[l]};
+    w[3 + l] = (Column){turned->N[l], by_u->N[l], back->N[l], back->N[l]};
+    m[l]     = (Couple){mass->F[l], mass->F[l]};
+    m[3 + l] = (Couple){mass->N[l], mass->N[l]};
+  }
+  for (int i = tree->node_of_velocity[k]; tree->node[i].parent != GROUND;) {
+    const sunrealtype *r = tree->motion[i + 1].r;
+    w[3] += r[1] * w[2] - r[2] * w[1], m[3] += r[1] * m[2] - r[2] * m[1];
+    w[4] += r[2] * w[0] - r[0] * w[2], m[4] += r[2] * m[0] - r[0] * m[2];
+    w[5] += r[0] * w[1] - r[1] * w[0], m[5] += r[0] * m[1] - r[1] * m[0];
+    i = tree->node[i].parent;
+    for (int j = tree->node[i].u + tree->node[i].nu - 1; j >= tree->node[i].u; j--) {
+      const struct Along_ *up = &tree->along[j];
+      Column sum              = {0};
+      Couple rest             = {0};
+      for (int l = 0; l < 6; l++) {
+        load3(up->of[l], &x), sum += w[l] * x;
+        memcpy(&y, up->by[l], sizeof y), rest += m[l] * y;
+      }
+      const sunindextype to = treeEntry(K, j, k, &place), across = below(K, k, j);
+      K->data[to] -= sum[0], C->data[to] -= sum[1];
+      C->data[across] -= sum[2] + rest[0], K->data[across] -= sum[3] + rest[1];
+    }
+  }
+}
+
 static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *C, int applied) {
   for (int k = 0; k < tree->nu; k++) {
     const int n             = tree->node_of_velocity[k];
@@ -467,8 +533,7 @@ static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *
     const struct Along_ *of = &tree->along[k];
     sunrealtype(*Q)[3]      = tree->moments[n];
     const sunrealtype *p    = tree->sum[n].F;
-    Force by_q, turned, by_u, back, mass;
-    Column r;
+    Force by_q, turned, by_u, back = {{0}, {0}}, mass;
     pushed(&own->I, &of->psi_rate, &by_q), addTwisted(Q, p, of->psi.w, &by_q);
     pushed(&own->I, &of->T, &by_u), addTwisted(Q, p, of->S.w, &by_u);
     pushed(&own->I, &of->S, &mass), twistedBack(Q, p, &of->S, &back);
@@ -497,27 +562,32 @@ static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *
         K->data[to] -= work(&f, &d);
       }
     }
-    for (int i = n; tree->node[i].parent != GROUND;) {
-      Force *all[] = {&turned, &by_u, &back, &mass};
-      load3(tree->motion[i + 1].r, &r);
-      for (int l = 0; l < 4; l++) toParent(&r, all[l]);
-      i = tree->node[i].parent;
-      for (int j = tree->node[i].u + tree->node[i].nu - 1; j >= tree->node[i].u; j--) {
-        const struct Along_ *up = &tree->along[j];
-        const sunindextype to = treeEntry(K, j, k, &at), across = below(K, k, j);
-        K->data[to] -= work(&turned, &up->S);
-        C->data[to] -= work(&by_u, &up->S);
-        K->data[across] -= work(&back, &up->psi) + work(&mass, &up->psi_rate);
-        C->data[across] -= work(&back, &up->S) + work(&mass, &up->T);
-      }
-    }
+    if (node->parent != GROUND) subtractAbove(tree, k, &turned, &by_u, &back, &mass, at, K, C);
     if (acts) addRow(tree, n, k, K);
   }
 }
 
 int treeMotions(Tree *tree) {
   if (makeRoom(tree)) return -1;
-  for (int k = 0; k < tree->nu; k++) alongOf(tree, k, &tree->along[k]);
+  for (int k = 0; k < tree->nu; k++) {
+    const int n       = tree->node_of_velocity[k];
+    const Node *node  = &tree->node[n];
+    struct Along_ *to = &tree->along[k];
+    if (node->kind == HINGE || node->kind == SLIDE)
+      alongAxis(node, &tree->motion[node->parent + 1], &tree->motion[n + 1], to);
+    else alongOf(tree, k, to);
+    for (int l = 0; l < 3; l++) {
+      const sunrealtype S[2] = {to->S.v[l], to->S.w[l]}, psi[2] = {to->psi.v[l], to->psi.w[l]},
+                        T[2]    = {to->T.v[l], to->T.w[l]},
+                        rate[2] = {to->psi_rate.v[l], to->psi_rate.w[l]};
+      for (int h = 0; h < 2; h++) {
+        const Column of = {S[h], S[h], S[h], psi[h]};
+        const Couple by = {T[h], rate[h]};
+        store4(&of, to->of[3 * h + l]);
+        memcpy(to->by[3 * h + l], &by, sizeof by);
+      }
+    }
+  }
   return 0;
 }
 
@@ -538,15 +608,13 @@ void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *
   }
 }
 
-int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
-                            const sunrealtype *udot, const Wrench *applied, const Entries *K,
-                            const Entries *C) {
+int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *udot, const Wrench *applied,
+                            const Entries *K, const Entries *C) {
   Tree *tree = b->tree;
   if (applied && !tree->response)
     tree->response = malloc((size_t)tree->nnodes * sizeof *tree->response);
   if (applied && !tree->response) return -1;
   tree->level = 0;
-  treeMove(b, tree, q, u);
   treeAccelerate(tree, udot, b->param);
   if (treeMotions(tree)) return -1;
   if (applied) takeBlocks(b, K, C), composeResponses(tree);

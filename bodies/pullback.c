@@ -239,6 +239,11 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 /* ---------------------------------------------------------------------------------- matrices -- */
 
+/* Of the pattern `square`, or of a dense matrix if there is none */
+static Entries entriesAt(const Tree *tree, sunrealtype *data) {
+  const SUNMatrix S = tree->square.tmpl;
+  return (Entries){data, tree->nu, S ? SM_INDEXVALS_S(S) : NULL, S ? tree->diagonal : NULL};
+}
 static Entries entriesOf(const Tree *tree, SUNMatrix S) {
   if (SUNMatGetID(S) == SUNMATRIX_SPARSE)
     return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal};
@@ -599,16 +604,20 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   return 0;
 }
 
-static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
-  (void)t;
-  Mechanism *b = bodies;
-  Writer w     = {.place = b->tree->rows.place, .data = dataOf(Bq)};
+int treeDifferentiateRows(Mechanism *b, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, sunrealtype *Bq, sunrealtype *Bu) {
+  Writer w = {.place = b->tree->rows.place, .data = Bq};
   if (b->tree->bare) return 0;
   bodiesPoses(b, q, u, udot);
   if (treeMotions(b->tree)) return -1;
-  fillRows(b, u, udot, &w, dataOf(Bu));
+  fillRows(b, u, udot, &w, Bu);
   return 0;
+}
+
+static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
+  (void)t;
+  return treeDifferentiateRows(bodies, q, u, udot, dataOf(Bq), dataOf(Bu));
 }
 
 /* ----------------------------------------------------------------------------- M and derivatives -- */
@@ -800,20 +809,36 @@ static int differentiateForces(Mechanism *b, sunrealtype t, const sunrealtype *q
   return flag;
 }
 
+/* Adds to K, C and Fz, as a CPMechDynamicsJacFn, where the nodes have moved to (q, u). */
+static int differentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                         const Entries *K, const Entries *C, SUNMatrix Fz) {
+  Tree *tree       = b->tree;
+  const int acting = areActing(b, lambda);
+  b->z             = z;
+  bodiesUpdate(b);
+  int flag = acting ? differentiateForces(b, t, q, u, udot, lambda, K, C) : 0;
+  if (!flag) flag = treeSubtractDerivatives(b, udot, acting ? tree->wrench : NULL, K, C);
+  if (!flag) flag = addSlopes(b, t, q, u, lambda, K, C);
+  return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
+}
+
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
   Mechanism *b       = bodies;
-  Tree *tree         = b->tree;
-  const Entries to[] = {entriesOf(tree, K), entriesOf(tree, C)};
-  const int acting   = areActing(b, lambda);
-  b->z               = z;
+  const Entries to[] = {entriesOf(b->tree, K), entriesOf(b->tree, C)};
   bodiesUpdate(b);
-  int flag = acting ? differentiateForces(b, t, q, u, udot, lambda, &to[0], &to[1]) : 0;
-  if (!flag)
-    flag = treeSubtractDerivatives(b, q, u, udot, acting ? tree->wrench : NULL, &to[0], &to[1]);
-  if (!flag) flag = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
-  return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
+  b->tree->level = 0;
+  treeMove(b, b->tree, q, u);
+  return differentiate(b, t, q, u, z, udot, lambda, &to[0], &to[1], Fz);
+}
+
+int treeDifferentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      sunrealtype *K, sunrealtype *C, SUNMatrix Fz) {
+  const Entries to[] = {entriesAt(b->tree, K), entriesAt(b->tree, C)};
+  return differentiate(b, t, q, u, z, udot, lambda, &to[0], &to[1], Fz);
 }
 
 /* ------------------------------------------------------------------------------------- model -- */
@@ -938,7 +963,11 @@ void treeTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->Bq_tmpl        = tree->rows.tmpl;
     e->Bu_tmpl        = tree->rows.tmpl;
   }
-  if (treeIsRecursive(b)) e->udot = treeAccelerations, e->use_rows = b->nv > 0 ? treeUseRows : NULL;
+  if (treeIsRecursive(b)) {
+    e->udot     = treeAccelerations;
+    e->udot_jac = treeAccelerationsJac;
+    e->use_rows = b->nv > 0 ? treeUseRows : NULL;
+  }
   if (b->nfrictions > 0) {
     e->f_lambda   = frictions;
     e->lambda_jac = frictionsJac;

@@ -345,6 +345,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   tree->delassus    = NULL;
   tree->along       = NULL;
   tree->response    = NULL;
+  tree->forward     = NULL;
   tree->masses      = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
@@ -376,6 +377,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
 
 static void freeRunning(Tree *tree) {
   treeFreeDelassus(tree->delassus);
+  treeFreeForward(tree->forward);
   free(tree->masses);
   free(tree->motion);
   free(tree->articulated);
@@ -446,6 +448,8 @@ void treeFree(Tree *tree) {
   free(tree->line);
   free(tree->full);
   free(tree->last_of_pair);
+  if (tree->square.tmpl) SUNMatDestroy(tree->square.tmpl);
+  if (tree->rows.tmpl) SUNMatDestroy(tree->rows.tmpl);
   free(tree->square.place);
   free(tree->diagonal);
   free(tree->rows.place);

@@ -139,6 +139,7 @@ typedef struct Tree_ {
   sunrealtype (*moments)[3][3]; /* [nnodes] sum of v d^T dm of the subtree about the origin, by columns */
   struct Along_ *along;         /* [nu] of velocities (inverse.c), or NULL */
   struct Response_ *response; /* [nnodes] of forces on bodies (inverse.c), or NULL */
+  struct Forward_ *forward;   /* of the derivatives of u' (forward.c), or NULL */
 } Tree;
 
 /* Lengths of vectors whose entries are computed in lanes, with 0 in those that are left over */
@@ -265,12 +266,11 @@ static inline sunindextype treeEntry(const Entries *e, int i, int j, sunindextyp
   while (e->row[*at] > i) --*at;
   return *at;
 }
-/* K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, less the wrenches that are applied to the nodes, which
+/* At the positions and velocities of the nodes, K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, less the wrenches that are applied to the nodes, which
  * tree->force [length] and the matrices of the bodies K and C, all of them at the poses, describe as well; or NULL. Returns 0, or -1
  * if out of memory. */
-int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
-                            const sunrealtype *udot, const Wrench *applied, const Entries *K,
-                            const Entries *C);
+int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *udot, const Wrench *applied,
+                            const Entries *K, const Entries *C);
 /* Finds how motions change with each velocity, where the nodes have accelerations. Returns 0, or -1 if out of memory. */
 int treeMotions(Tree *tree);
 /* by_q, by_u [nu] += the changes of a linear function of a body's motion with the velocities that move node n, up to a node `end`
@@ -318,9 +318,22 @@ void treeFreeDelassus(struct Delassus_ *d);
 int treeUseRows(const char *off, void *bodies);
 /* Where b [na] of the rows is put for treeCloseLoops, or NULL if none is on */
 sunrealtype *treeTargets(const Tree *tree);
+/* The same for a panel of right-hand sides e [nu][stride], and b [na][stride] of the rows, with the factors of the newest treeCloseLoops.
+ * Rows that depend on others have no multipliers. */
+enum { TREE_PANEL = 8 };
+typedef sunrealtype Panel[TREE_PANEL];
+void treeCloseColumns(const Tree *tree, int stride, Panel *e, Panel *b);
 /* tau [nu], as treeEliminate leaves it, loses the reactions of the rows; lambda [na]: out. Returns 0, or 1 if the rank of the
  * rows is not clear or they contradict each other. */
 int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda);
+
+/* ---- forward.c ---- */
+
+/* The partial derivatives of treeAccelerations, a CPMechAccelerationJacFn */
+int treeAccelerationsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
+                         void *bodies);
+void treeFreeForward(struct Forward_ *f);
 
 /* ---- pullback.c ---- */
 
@@ -345,6 +358,13 @@ int treeMakePlans(Mechanism *b, SUNContext ctx);
 int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint, sunrealtype *F,
                  sunrealtype *T);
 void treeTakeFunctions(const Mechanism *b, CPEquations *e);
+/* Adds the functions dynamics_jac and constraint_jac of the model to the entries of the patterns `square` and `rows`. They return as
+ * these. The nodes must have moved to (q, u). */
+int treeDifferentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      sunrealtype *K, sunrealtype *C, SUNMatrix Fz);
+int treeDifferentiateRows(Mechanism *b, const sunrealtype *q, const sunrealtype *u,
+                          const sunrealtype *udot, sunrealtype *Bq, sunrealtype *Bu);
 /* The node of a side's body, or GROUND */
 int treeNodeOf(const Tree *tree, const Pair *pair, int side);
 /* The last node that moves both nodes, or GROUND; either may be GROUND. */

@@ -318,6 +318,14 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
 }
 
+int cpMechUdotJac(CPMech mech, const CPMechState *s, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz) {
+  int flag = tellRows(mech);
+  cpMechSkipRows(mech, 1);
+  if (!flag) flag = cpMechCall(mech, udot_jac, s->t, s->q, s->u, s->z, Uq, Uu, Uz);
+  cpMechSkipRows(mech, 0);
+  return flag;
+}
+
 /* The model's udot does not know about motions, nor about rows that are off unless it is told. */
 int cpMechKnowsUdot(const CPMech mech) {
   return mech->eq->udot && !mech->operators && mech->motions->count == 0 &&

@@ -18,6 +18,9 @@ int cpMechKnowsUdot(const CPMech mech);
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* Evaluates u' and lambda by the model's function udot, or with M and A where that leaves them to these. Returns 0 or a code. */
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Evaluates the derivatives of u' by the model's function udot_jac, to which it tells the rows that are on. Returns what that returned: a
+ * positive value also if it cannot do without those that are off, or leaves u' to M and A. */
+int cpMechUdotJac(CPMech mech, const CPMechState *s, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz);
 /* multipliers.c: iterates a and lambda with forces that depend on lambda. f: the other forces; b:
  * right-hand side of A a = b. */
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,

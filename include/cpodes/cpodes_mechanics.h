@@ -109,8 +109,10 @@ typedef int (*CPMechLambdaJacFn)(sunrealtype t, const sunrealtype *q, const sunr
                                  const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
                                  void *user_data);
 /**
- * Uq = du'/dq N [nu x nu], Uu = du'/du [nu x nu], Uz = du'/dz [nu x nz], all dense. Uz is NULL
- * without z. For codes that know the derivatives of their accelerations only.
+ * Uq = du'/dq N [nu x nu], Uu = du'/du [nu x nu], Uz = du'/dz [nu x nz], all dense, of u' with its multipliers: where rows
+ * constrain it, M Uq + A^T Lq = K and A Uq = Bq with the K and Bq above, and so on. Uz is NULL without z. For codes that know
+ * the derivatives of their accelerations only, and those that find them faster than with M. A positive value may also mean that
+ * udot would return one.
  */
 typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                        const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu,

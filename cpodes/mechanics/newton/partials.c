@@ -33,7 +33,8 @@ static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   const CPEquations *model = P->mech->eq;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
   if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
-  if (!P->kkt) return model->udot_jac && P->mech->forces.count == 0; /* It knows no added forces. */
+  if (!P->kkt) /* It knows no added forces, and no motions. */
+    return model->udot_jac && P->mech->forces.count == 0 && P->mech->motions->count == 0;
   if (of == CP_OF_F && cpMechIsLinear(P->mech)) return 1;
   if (P->sparse && by != CP_BY_Z && !templateOf(P, of, by)) return 0;
   if (of == CP_OF_B) return model->constraint_jac != NULL;
@@ -304,7 +305,7 @@ int cpPartialsGiven(CPPartials P) {
     flag = addForces(P);
   } else if (any[CP_OF_F]) {
     flag = P->kkt ? cpMechCall(mech, dynamics_jac, t, q, u, z, a, lambda, F[0], F[1], F[2])
-                  : cpMechCall(mech, udot_jac, t, q, u, z, F[0], F[1], F[2]);
+                  : cpMechUdotJac(mech, &(CPMechState){t, q, u, z}, F[0], F[1], F[2]);
     flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
     if (!flag) flag = addForces(P);
   }

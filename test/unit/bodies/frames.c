@@ -295,6 +295,82 @@ START_TEST(derivatives_of_trees_are_those_of_their_inverse_dynamics) {
 }
 END_TEST
 
+/* A chain of so many hinges that all derivatives of u' come by the recursion */
+static void build_chain(Built *b, int n, unsigned long long seed) {
+  char above[16] = "ground", link[16], hinge[16];
+  b->bodies      = CPBodiesCreate(3, (sunrealtype[]){0.4, -9.81, 1.2});
+  for (int i = 0; i < n; i++) {
+    snprintf(link, sizeof link, "link_%d", i);
+    snprintf(hinge, sizeof hinge, "hinge_%d", i);
+    const CPBody body   = {CP_NEW_BODY(link), .mass = 1, .inertia = {0.02, 0.03, 0.01},
+                           .centre = {0, 0, -0.1}};
+    const CPJoint joint = {CP_NEW_JOINT(hinge),
+                           .kind = CP_JOINT_REVOLUTE,
+                           .a    = above,
+                           .b    = link,
+                           .in   = CP_IN_BODIES,
+                           .on_a = {.point = {0, 0, i > 0 ? -0.2 : 0}, .axis = {i % 2, 1 - i % 2, 0}},
+                           .on_b = {.axis = {i % 2, 1 - i % 2, 0}}};
+    add_element(b->bodies, &body.head);
+    add_element(b->bodies, &joint.head);
+    snprintf(above, sizeof above, "%s", link);
+  }
+  start(b, CP_JOINT_COORDINATES, seed);
+}
+
+/* slope [nu]: out, the derivative of u' along d, where `first` is the first component that moves, by differences of sixth order */
+static void accelerations_along(Built *b, int first, const sunrealtype *d, int length,
+                                sunrealtype *slope) {
+  const sunrealtype h = SUN_RCONST(1e-3);
+  N_Vector moved      = N_VClone(b->y);
+  for (int j = 0; j < b->nu; j++) slope[j] = 0;
+  for (int k = -3; k <= 3; k++) {
+    N_VScale(1, b->y, moved);
+    for (int j = 0; j < length; j++) entries(moved)[first + j] += k * h * d[j];
+    ck_assert_int_eq(CPMechRhs(0, moved, b->ydot, b->mech), CP_SUCCESS);
+    for (int j = 0; j < b->nu; j++) slope[j] += sixth_order(k) * entries(b->ydot)[b->nq + j] / h;
+  }
+  N_VDestroy(moved);
+}
+
+/* du'/dq and du'/du of the trees above, and of a chain of 110 hinges, of which some columns are compared */
+START_TEST(derivatives_of_accelerations_are_their_differences) {
+  Built b;
+  if (_i < 4) build(&b, CP_JOINT_COORDINATES, 2 + _i % 2, _i > 1, 13);
+  else if (_i < 6) build_tree(&b, _i > 4, 13);
+  else build_chain(&b, 110, 13);
+  const CPEquations e = equations_of(b.mech);
+  const int nu = b.nu, every = nu > 24 ? 10 : 1;
+  const size_t n = (size_t)nu;
+  void *data;
+  ck_assert(e.udot_jac != NULL);
+  ck_assert_int_eq(CPMechGetData(b.mech, &data), CP_SUCCESS);
+  SUNMatrix U[]      = {SUNDenseMatrix(nu, nu, test_context), SUNDenseMatrix(nu, nu, test_context)};
+  N_Vector of        = N_VClone(b.y);
+  sunrealtype *slope = calloc(2 * n, sizeof *slope), *unit = calloc(n, sizeof *unit);
+  const sunrealtype *q = entries(b.y), *u = q + b.nq;
+  ck_assert_int_eq(e.udot_jac(0, q, u, NULL, U[0], U[1], NULL, data), 0);
+  for (int k = 0; k < nu; k += every) {
+    sunrealtype size = 1;
+    unit[k]          = 1;
+    N_VScale(1, b.y, of);
+    memcpy(entries(of) + b.nq, unit, n * sizeof *unit);
+    ck_assert_int_ge(CPMechRhs(0, of, b.ydot, b.mech), 0); /* q' for u = e_k */
+    N_VScale(1, b.ydot, of);
+    accelerations_along(&b, 0, entries(of), b.nq, slope);
+    accelerations_along(&b, b.nq, unit, nu, slope + n);
+    for (size_t j = 0; j < 2 * n; j++) size = fmax(size, fabs(slope[j]));
+    for (size_t j = 0; j < 2 * n; j++)
+      ck_assert_double_eq_tol(SM_ELEMENT_D(U[j / n], (int)(j % n), k), slope[j], 1e-8 * size);
+    unit[k] = 0;
+  }
+  for (int k = 0; k < 2; k++) SUNMatDestroy(U[k]);
+  free(slope), free(unit);
+  N_VDestroy(of);
+  discard(&b);
+}
+END_TEST
+
 START_TEST(coordinates_of_the_tree_can_be_set) {
   sunrealtype x, rate;
   Built b;
@@ -326,6 +402,7 @@ TEST_SUITE(frames) {
   tcase_add_loop_test(tc, jacobians_give_velocities_and_biases_their_rates, 0, 4);
   tcase_add_test(tc, axes_and_quaternions_are_those_of_the_frame);
   tcase_add_loop_test(tc, terms_are_those_of_the_equations_of_motion, 0, 4);
+  tcase_add_loop_test(tc, derivatives_of_accelerations_are_their_differences, 0, 7);
   tcase_add_loop_test(tc, derivatives_of_trees_are_those_of_their_inverse_dynamics, 0, 6);
   tcase_add_test(tc, coordinates_of_the_tree_can_be_set);
   suite_add_tcase(suite, tc);

@@ -16,6 +16,9 @@ static const double BOUND =
  * coordinates is small at some of the random states. */
 static const double BOUND_OF_FRICTION = 1e-7;
 
+/* Derivatives of u' by two ways that have K, C, Bq and Bu in common: roundoff, times the condition of the constraints at random states */
+static const double BOUND_OF_ACCELERATIONS = 1e-11;
+
 static CPBodies bodies;
 static int dimension;
 
@@ -51,6 +54,51 @@ static CPJoint joint_of(CPJointKind kind, int from_ground) {
                    .length = 0.8};
 }
 
+/* The derivatives of u' with respect to q and u by the recursion are those by K, C, Bq, Bu and the factors of M and A, which the report
+ * has compared with differences; relative to the largest entry. Returns the largest error, or -1 if u' is left to M and A. */
+static double error_of_accelerations(CPMech mech, sunrealtype t, N_Vector y) {
+  const CPEquations e  = equations_of(mech);
+  const sunindextype n = e.nu, m = e.na;
+  const sunrealtype *q = entries(y), *u = q + e.nq, *z = u + e.nu;
+  CPMechOutput out = CP_INIT(CPMechOutput);
+  SUNMatrix U[3]   = {SUNDenseMatrix(n, n, test_context), SUNDenseMatrix(n, n, test_context),
+                    e.nz > 0 ? SUNDenseMatrix(n, e.nz, test_context) : NULL};
+  SUNMatrix K[]    = {copy_of(e.K_tmpl, (int)n, (int)n), copy_of(e.C_tmpl, (int)n, (int)n)};
+  SUNMatrix B[]    = {copy_of(e.Bq_tmpl, m > 0 ? (int)m : 1, (int)n),
+                      copy_of(e.Bu_tmpl, m > 0 ? (int)m : 1, (int)n)};
+  SUNMatrix Fz     = e.nz > 0 ? SUNDenseMatrix(n, e.nz, test_context) : NULL;
+  const size_t nn = (size_t)n, nm = (size_t)m;
+  sunrealtype *f = calloc(nn * nn, sizeof *f), *r = calloc(nm * nn + 1, sizeof *r),
+              *d = calloc(nn * nn, sizeof *d), *unit = calloc(nn, sizeof *unit);
+  double error = -1, largest = 0;
+  void *data;
+  out.udot = calloc(nn, sizeof *out.udot), out.lambda = calloc(nm + 1, sizeof *out.lambda);
+  ck_assert_int_eq(CPMechGetData(mech, &data), CP_SUCCESS);
+  for (int k = 0; k < 2; k++) zero_entries(K[k]), zero_entries(B[k]);
+  if (!CPMechEvaluate(mech, t, y, &out) && !e.udot_jac(t, q, u, z, U[0], U[1], U[2], data)) {
+    ck_assert_int_eq(e.dynamics_jac(t, q, u, z, out.udot, out.lambda, K[0], K[1], Fz, data), 0);
+    if (m > 0) ck_assert_int_eq(e.constraint_jac(t, q, u, out.udot, B[0], B[1], data), 0);
+    for (int k = 0; k < 2; k++) {
+      memset(f, 0, nn * nn * sizeof *f), memset(r, 0, nn * nm * sizeof *r);
+      for (size_t j = 0; j < nn; j++) {
+        unit[j] = 1;
+        add_times(K[k], 0, 1, unit, f + j * nn);
+        if (m > 0) add_times(B[k], 0, 1, unit, r + j * nm);
+        unit[j] = 0;
+      }
+      if (CPMechSolve(mech, t, y, (int)n, f, m > 0 ? r : NULL, d, NULL)) break;
+      for (size_t i = 0; i < nn * nn; i++) {
+        largest = fmax(largest, fabs(d[i]));
+        error   = fmax(error, fabs(d[i] - SM_DATA_D(U[k])[i]));
+      }
+    }
+  }
+  for (int k = 0; k < 2; k++) SUNMatDestroy(U[k]), SUNMatDestroy(K[k]), SUNMatDestroy(B[k]);
+  if (Fz) SUNMatDestroy(Fz), SUNMatDestroy(U[2]);
+  free(f), free(r), free(d), free(unit), free(out.udot), free(out.lambda);
+  return error > 0 ? error / largest : error;
+}
+
 /* Checks at random states */
 static void check_in(CPFormulation formulation) {
   CPMech mech;
@@ -62,6 +110,7 @@ static void check_in(CPFormulation formulation) {
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies, test_context);
   ck_assert_ptr_nonnull(y);
+  int compared = 0;
   for (int state = 0; state < STATES; state++) {
     CPMechReport r = CP_INIT(CPMechReport);
     random_fill(y, &seed);
@@ -74,8 +123,14 @@ static void check_in(CPFormulation formulation) {
                                       ? BOUND_OF_FRICTION
                                       : BOUND),
                     "formulation %d: entry %zu of the report is %g", (int)formulation, i, errors[i]);
+    if (equations_of(mech).udot_jac) {
+      const double error = error_of_accelerations(mech, 0.3, y);
+      ck_assert_double_le(error, BOUND_OF_ACCELERATIONS);
+      compared += error >= 0;
+    }
     ck_assert_int_gt(check_by_parameters(mech, 0.3, y, 0, BOUND), 0);
   }
+  if (equations_of(mech).udot_jac) ck_assert_int_gt(compared, 0);
   N_VDestroy(y);
   CPMechFree(&mech);
 }
