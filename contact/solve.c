@@ -16,8 +16,8 @@
  *
  *   W + shift I,  c - shift center,
  *
- * whose solution is the next center, while the shifts decrease. A small shift with the center 0
- * then selects the solution of least norm. */
+ * whose solution is the next center, while the shifts decrease, and, where W has too few digits for the last of these, Levenberg's
+ * method ends what they begin. A small shift with the center 0 then selects the solution of least norm. */
 #include "complementarity.h"
 #include "cpodes/base/object.h"
 #include "cpodes/base/roundoff.h"
@@ -149,11 +149,37 @@ static int newtonStep(ContactProblem *p, const Work *work) {
   return singular;
 }
 
-/* Newton's method from p->x until the largest entry of F is at most tolerance. p->x: out, the
- * iterate with the least residual; least: out, that residual. Returns the number of iterations, or
+/* h <- J^T (J J^T + delta I)^{-1} F with J = F'(x), delta = |F|^2 / |c| (K. Levenberg, Quarterly of Applied Mathematics 2, 1944). Where
+ * solutions are not isolated F' is singular at all of them, and these steps converge faster than linearly (N. Yamashita, M. Fukushima,
+ * Computing Supplement 15, 2001). Returns 1 if there is none. */
+static int levenbergStep(ContactProblem *p, const Work *work, sunrealtype size) {
+  const int n    = p->n;
+  sunrealtype *h = work->h, *rhs = work->rhs, *J = work->J, *JJ = J + n * n, *unit = work->trial;
+  memset(unit, 0, (size_t)n * sizeof *unit);
+  for (int j = 0; j < n; j++) {
+    unit[j] = 1.0;
+    contactDerivativeTimes(p, unit, p->W + j * n, J + j * n);
+    unit[j] = 0.0;
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++) {
+      sunrealtype sum = 0;
+      for (int k = 0; k < n; k++) sum += J[i + k * n] * J[j + k * n];
+      JJ[i + j * n] = JJ[j + i * n] = sum;
+    }
+  const sunrealtype least = norm(n, work->F) / size;
+  for (int i = 0; i < n; i++) JJ[i * (n + 1)] += fmax(least * least, n * RESIDUAL);
+  memcpy(rhs, work->F, (size_t)n * sizeof *rhs);
+  if (contactGauss(n, JJ, rhs)) return 1;
+  for (int k = 0; k < n; k++) h[k] = contactDot(n, J + k * n, rhs);
+  return 0;
+}
+
+/* Newton's method from p->x until the largest entry of F is at most tolerance; with damp > 0 by Levenberg's steps for |c| = damp.
+ * p->x: out, the iterate with the least residual; least: out, that residual. Returns the number of iterations, or
  * -1 if the given number does not suffice or F' is singular. */
 static int newton(ContactProblem *p, const Work *work, int iterations, sunrealtype tolerance,
-                  sunrealtype *least) {
+                  sunrealtype damp, sunrealtype *least) {
   const int n = p->n;
   sunrealtype history[MEMORY], *x = work->newest;
   *least = INFINITY;
@@ -169,7 +195,7 @@ static int newton(ContactProblem *p, const Work *work, int iterations, sunrealty
     history[k % MEMORY] = norm(n, work->F);
     sunrealtype before = 0, step = 1;
     for (int i = 0; i <= k && i < MEMORY; i++) before = fmax(before, history[i]);
-    if (newtonStep(p, work)) return -1;
+    if (damp > 0.0 ? levenbergStep(p, work, damp) : newtonStep(p, work)) return -1;
     for (int halvings = 0;; halvings++, step /= 2) {
       for (int i = 0; i < n; i++) work->trial[i] = x[i] - step * work->h[i];
       if (halvings > CP_MOST_ATTEMPTS) break;
@@ -196,13 +222,13 @@ static sunrealtype residual(ContactProblem *p, const Work *work) {
  * the roundoff of W x is divided, too, and so the last steps are those of the problem itself. */
 static int shifted(ContactProblem *p, const Work *work, sunrealtype tolerance) {
   sunrealtype least;
-  const int iterations = newton(p, work, ITERATIONS, tolerance, &least);
+  const int iterations = newton(p, work, ITERATIONS, tolerance, 0.0, &least);
   if (iterations >= 0) return iterations;
   memcpy(p->x, work->center, (size_t)p->n * sizeof *p->x);
   p->weight = 1.0 / p->shift;
-  newton(p, work, ITERATIONS, tolerance * p->weight, &least);
+  newton(p, work, ITERATIONS, tolerance * p->weight, 0.0, &least);
   p->weight = 1.0;
-  return newton(p, work, ITERATIONS, tolerance, &least);
+  return newton(p, work, ITERATIONS, tolerance, 0.0, &least);
 }
 
 /* The proximal point algorithm. p->x: in, the first guess; the first center is 0. Returns 0, or 1
@@ -222,8 +248,10 @@ static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
     if (iterations < 0) p->shift = fmin(p->shift / sqrt(SMALLER), 1.0);
     else p->shift = fmax(SMALLER * p->shift, LEAST_SHIFT);
   }
-  p->shift = 0.0;
-  return !(residual(p, work) <= RESIDUAL * size);
+  p->shift      = 0.0;
+  sunrealtype F = residual(p, work);
+  if (!(F <= RESIDUAL * size) && !p->times) newton(p, work, ITERATIONS, RESIDUAL * size, size, &F);
+  return !(F <= RESIDUAL * size);
 }
 
 /* Replaces p->x by the solution of least norm near it, if that can be found. */
@@ -234,7 +262,7 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   memset(work->center, 0, bytes);
   p->center = work->center, p->shift = NORM_SHIFT;
   for (int k = 0; k < ITERATIONS; k++) {
-    newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, &least);
+    newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, 0.0, &least);
     memcpy(work->center, p->x, bytes);
     const sunrealtype F = residual(p, work);
     if (F <= SMALLER * RESIDUAL * size || F > before / 2) break;
@@ -302,7 +330,7 @@ int contactSolve(ContactProblem *p) {
     p->newton = 1;
     if (p->times) contactProjectedGradient(p, ITERATIONS * CONTACT_SWEEPS, work.F, work.h, work.Wh);
     else gaussSeidel(p, CONTACT_SWEEPS);
-    newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, &least);
+    newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, 0.0, &least);
     failed = !(least <= RESIDUAL * size);
     if (failed) {
       memset(p->x, 0, (size_t)n * sizeof *p->x);
