@@ -14,8 +14,8 @@ typedef struct {
   int slides; /* 1: x_T = -mu x_N s; 0: Coulomb's law, in which x and w decide */
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
   /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
-   * others. */
-  int begins, ends, placed;
+   * others. stops: it stays open, and has approached. */
+  int begins, ends, placed, stops;
   /* dependent: bit k: tangential row k depends on others at rest. saturated: its force may lie on the cone. */
   int dependent, saturated;
   sunrealtype mu, s[2];

@@ -376,6 +376,7 @@ static int build(CPContact c) {
                 {&c->event_before, n, sizeof *c->event},
                 {&c->carries, n, sizeof *c->carries},
                 {&c->trial_carries, n, sizeof *c->carries},
+                {&c->lifted, n, sizeof *c->carries},
                 {&c->approach, na, sizeof *c->approach},
                 {&c->before_v, na, sizeof *c->before_v},
                 {&c->keep, n, sizeof *c->keep},

@@ -60,8 +60,9 @@ typedef struct {
   int implied;
   sunrealtype effect; /* of friction on the sliding velocity in space: the first diagonal entry of W */
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
-   * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
-  sunrealtype zero[2], t_zero, fade;
+   * the velocity of a sliding one. That of a gap that leaves fades from t_zero on, over the time fade. height: that of the newest flight, or
+   * INFINITY if nothing is known to bring it back */
+  sunrealtype zero[2], t_zero, fade, height;
   /* The time from which the contact has been open without a jump of its normal velocity, which was v then */
   struct {
     sunrealtype t, v;
@@ -148,8 +149,9 @@ struct CPContact_ {
   struct {
     sunrealtype t, *u, a, max_step, users;
   } turns;
-  /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
-  sunrealtype tol_q, tol_v, small_q, small_v;
+  /* the tolerances of gaps and of velocities at the newest event, a tenth of them, to what both are known that are kept at 0, and the
+   * roundoff of gaps */
+  sunrealtype tol_q, tol_v, small_q, small_v, noise_q, noise_v, round_q;
   int side; /* which of the two places the root functions use */
   /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
   sunrealtype end[2], *end_y, *start_y; /* start_y: that at the former, unless end[1] is NAN */
@@ -190,6 +192,7 @@ struct CPContact_ {
    * changed. */
   sunrealtype h, least_h, t_busy;
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
+  char *lifted;                  /* [npoints] workspace (lift.c) */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
   N_Vector trial;
   Point *earlier; /* [npoints] while the phases are found anew */
@@ -348,6 +351,13 @@ int contactNear(CPContact c, sunrealtype t, const sunrealtype *y0, const sunreal
 void contactAllNear(CPContact c);
 /* The rows [na] that may be left out, since their contacts are far, or NULL if none are */
 const char *contactOff(const CPContact c);
+
+/* ---- lift.c ---- */
+/* At a restart of the integrator at (t, y): y <- a state near it in which closed contacts have the gap 0, and no open one is below 0; their
+ * root functions get offsets. Returns 0 or an error code that has been reported. */
+int contactLift(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Sets the offsets of the root functions of open contacts with the gaps c->p at t. */
+void contactOffsets(CPContact c, sunrealtype t);
 
 /* ---- driver.c ---- */
 /* Copies the message of the integrator, which has reported its failure, and returns flag. */
@@ -519,8 +529,6 @@ int contactRestitution(CPContact c, sunrealtype *factor);
  * impulses are the predicted ones up to this fraction. */
 /* Computes these tolerances at y. */
 void contactTolerances(CPContact c, N_Vector y);
-/* Sets the offsets of the root functions of contacts that touch at the start and are open. */
-void contactTouch(CPContact c, sunrealtype t);
 /* Size up to which the gap of contact i counts as closed at t: a part of the tolerance, plus its
  * change within the uncertainty of t. */
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size);
@@ -528,10 +536,6 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size
  * Returns 0 or an error code that has been reported, with y and phases as they were. changed: out,
  * 1 if the integrator must be restarted. */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
-/* The state has been projected onto the rows of contacts that have closed within the tolerance, which moves the gaps of others:
- * root functions that would begin at or below zero, and miss the next impact, get offsets. Returns 0 or an error code that
- * has been reported. */
-int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Opens all contacts, with zero offsets of their gaps. */
 void contactOpenAll(CPContact c);
 /* Restores y, phases and c->event to what they were before the newest event. */

@@ -261,7 +261,7 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   int flag             = contactNear(c, t, q, q, 0.0);
   if (!flag) flag = contactEvent(c, t, y, &changed, "CPSessionStart");
-  if (!flag) contactTouch(c, t);
+  if (!flag) contactOffsets(c, t);
   if (!flag) return CP_SUCCESS;
   contactAllNear(c);
   memcpy(c->point, c->earlier, points);
@@ -394,9 +394,7 @@ static int boundStep(CPContact c, sunrealtype t, N_Vector y, int again) {
 static int afterRestart(CPContact c, sunrealtype t, N_Vector y) {
   int flag  = setTolerances(c, y);
   c->end[1] = NAN;
-  /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
-  if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
-  if (!flag && (flag = contactProjected(c, t, y, "CPSessionRun")) != 0) return flag;
+  if (!flag && (flag = contactLift(c, t, y, "CPSessionRun")) != 0) return flag;
   if (!flag && (flag = boundStep(c, t, y, 1)) != 0) return flag;
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
    * grow as after any start. */

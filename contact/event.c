@@ -372,10 +372,52 @@ static int beginSliding(CPContact c, int *any) {
   return widen(c, &fraction);
 }
 
+/* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
+static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
+  ContactProblem *P = &c->problem;
+  sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c;
+  if (P->times) {
+    memset(c->column, 0, (size_t)c->na * sizeof *c->column);
+    for (int i = 0; i < n; i++) c->column[c->row[c->order[i]]] = 1;
+    const int flag = CPMechImpact(c->mech, t, y, c->column, 0.0, NULL);
+    return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
+  }
+  for (int i = 0; i < n; i++) {
+    v_on[i] = -c->v[c->row[c->order[i]]];
+    for (int j = 0; j < n; j++) W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
+  }
+  contactLinearSolve(n, W_on, v_on, x_on, W_on + n * n);
+  memset(P->x, 0, (size_t)P->n * sizeof *P->x);
+  for (int i = 0; i < n; i++) P->x[c->order[i]] = x_on[i];
+  for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
+  return contactApplyImpulses(c, t, y, function);
+}
+
+/* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts
+ * would contradict each other by their squares otherwise. */
+static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P = &c->problem;
+  int n = 0, any = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const ContactLaw *law = &P->law[k];
+    const Point *point    = &c->point[law->contact];
+    for (int i = law->first; i <= law->first + law->ntangents; i++) {
+      const int row     = c->row[i];
+      const int is_zero = i > law->first
+                              ? !law->slides
+                              : !point->is_held && fabs(c->v[row]) <= c->small_v * c->scale[row];
+      if (is_zero) c->order[n++] = i, any |= fabs(c->v[row]) > c->noise_v * c->scale[row];
+    }
+  }
+  if (!any) return CP_SUCCESS;
+  const int flag = stop(c, t, y, n, function);
+  return flag ? flag : contactFreeAccelerations(c, t, y, function);
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
  * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
  * code that has been reported. */
-static int forces(CPContact c, sunrealtype t, const char *function) {
+static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   const int all_end = speedFired(c, 1, t);
   for (int k = 0; k < P->ncontacts; k++) {
@@ -391,6 +433,8 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
     if (law->slides && isGuided(c, law->contact, t, least)) contactDirection(c, point, t, law->s);
     if (law->slides) law->mu = point->law.mu;
   }
+  const int flag = stopCounted(c, t, y, function);
+  if (flag) return flag;
   findEnds(c, t);
   const int cone = coneFired(c);
   for (int again = 1; again;) {
@@ -517,32 +561,38 @@ int contactPenetrates(CPContact c, int i, sunrealtype t) {
   return CP_CONTACT_PENETRATION;
 }
 
-/* Sets the velocities of the rows that become active to zero; they are already zero up to a part of
- * the tolerance. */
+/* The rows of the problem that are to stop, into c->order: those that are active, and of contacts that stay open and have approached, the
+ * normal ones. Their velocities are zero up to a part of the tolerance. Returns the number. any: out, 1 if that is more than errors */
+static int findStops(CPContact c, int *any) {
+  ContactProblem *P = &c->problem;
+  int n             = 0;
+  *any              = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law    = &P->law[k];
+    const Point *point = &c->point[law->contact];
+    for (int i = law->first; i <= law->first + law->ntangents; i++) {
+      const int row = c->row[i], touches = point->phase == CP_CONTACT_OPEN && i == law->first;
+      if (touches && !law->stops && c->v[row] < -c->noise_v * c->scale[row]) law->stops = *any = 1;
+      if (c->mask[row] || (touches && law->stops)) c->order[n++] = i;
+      *any |= c->mask[row] && fabs(c->v[row]) > contactZeroVelocity(c, row);
+    }
+  }
+  return n;
+}
+
+/* Sets the velocities of the rows that become active to zero, and of open contacts that touch, so that none is below zero. */
 static int stopRows(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
-  sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c;
-  int n = 0, any = 0, flag = contactActivate(c);
-  if (flag) return contactPassOn(c, flag);
-  for (int i = 0; i < P->n; i++)
-    if (c->mask[c->row[i]]) c->order[n++] = i;
-  for (int i = 0; i < n; i++) {
-    const int row = c->row[c->order[i]];
-    v_on[i]       = -c->v[row];
-    any |= fabs(v_on[i]) > contactZeroVelocity(c, row);
-    for (int j = 0; j < n && !P->times; j++)
-      W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].stops = 0;
+  for (int more = 0; more <= P->ncontacts;
+       more++) { /* Each time a contact more is stopped, or none. */
+    int any, flag = contactActivate(c);
+    if (flag) return contactPassOn(c, flag);
+    const int n = findStops(c, &any);
+    if (!any) return CP_SUCCESS;
+    if ((flag = stop(c, t, y, n, function))) return flag;
   }
-  if (!any) return CP_SUCCESS;
-  if (P->times) {
-    flag = CPMechImpact(c->mech, t, y, NULL, 0.0, NULL);
-    return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
-  }
-  contactLinearSolve(n, W_on, v_on, x_on, W_on + n * n);
-  memset(P->x, 0, (size_t)P->n * sizeof *P->x);
-  for (int i = 0; i < n; i++) P->x[c->order[i]] = x_on[i];
-  for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
-  return contactApplyImpulses(c, t, y, function);
+  return CP_SUCCESS;
 }
 
 /* Decides which closed contacts stay in the problem. A contact that leaves does not, unless it
@@ -611,40 +661,26 @@ int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] || c->point[i].is_held;
   if (!flag) flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
-  if (!flag && c->problem.n > 0) flag = forces(c, t, function);
+  if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
   if (!flag) setPhases(c, t), countSkipped(c), contactElasticPhases(c);
   if (!flag) flag = stopRows(c, t, y, function);
   return flag;
 }
 
-/* Sets the offset of the root function of an open contact i that the acceleration a brings back, and returns the share of the step that its
- * flight takes, or 1. */
-static sunrealtype setZero(CPContact c, int i, sunrealtype t, sunrealtype a) {
-  Point *point          = &c->point[i];
-  const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
-                    small_q = c->small_q * c->scale[point->normal];
-  const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
-  const sunrealtype height = jumps ? v * v / (2.0 * a) : 0.0;
-  const int is_flight      = height > 4.0 * fabs(gap);
-  point->zero[0]           = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
-  if (leaves && (!jumps || is_flight))
-    point->fade = fmin(4.0 * fmax(fabs(gap), small_q), jumps ? height : INFINITY) / v;
-  else if (!leaves && c->a[point->normal] > 0.0)
-    point->fade = 2.0 * fabs(point->zero[0]) / sqrt(2.0 * c->a[point->normal] * small_q);
-  else point->fade = INFINITY;
-  point->t_zero          = t;
-  const sunrealtype part = jumps ? 2.0 * v / (2.0 * v + a * (t - c->t_first)) : 1.0;
+/* The share of the step, squared, that the flight of an open contact i takes, which the acceleration a brings back, or 1; sets its height. */
+static sunrealtype takeFlight(CPContact c, int i, sunrealtype t, sunrealtype a) {
+  Point *point        = &c->point[i];
+  const sunrealtype v = c->v[point->normal];
+  point->height       = INFINITY;
+  if (!(v > c->small_v * c->scale[point->normal] && a > 0.0)) return 1.0;
+  const sunrealtype part = 2.0 * v / (2.0 * v + a * (t - c->t_first));
+  point->height          = v * v / (2.0 * a);
   return part * part;
 }
 
-/* Sets the offsets of the root functions. The gap of a contact that opens, and the velocity of one
- * that begins to slide, are zero up to errors of either sign, but their root functions have to
- * start clearly above zero. The offsets lie below these values by a part of the tolerance. They
- * fade while the gap of a contact that leaves with some velocity grows to four times their size, or
- * in the first quarter of its flight if the flight is lower. That of a contact that leaves by an acceleration a alone, such as after a
- * plastic impact, fades in twice the shortest time in which the root function, s + a t^2 / 2 - |zero| t / fade with the part s of the
- * tolerance, does not vanish. Thus the next impact is where the gap is zero, whatever brings the contact back. */
-static void setZeros(CPContact c, sunrealtype t) {
+/* Sets the share of the tolerance for the flights that begin, the offsets of the root functions of contacts that begin to slide in the
+ * plane, whose velocity is zero up to errors of either sign, a part of the tolerance below it, and how contacts slide in space. */
+static void beginPhases(CPContact c, sunrealtype t) {
   c->share = 1.0;
   EACH_NEAR(c, i) {
     Point *point              = &c->point[i];
@@ -656,7 +692,7 @@ static void setZeros(CPContact c, sunrealtype t) {
     const sunrealtype small_v = c->small_v * c->scale[point->tangent], v_T = c->v[point->tangent];
     if (point->phase == CP_CONTACT_OPEN &&
         (was->struck || was->before != CP_CONTACT_OPEN || c->fired[ROOTS * i]))
-      c->share = fmin(c->share, setZero(c, i, t, a));
+      c->share = fmin(c->share, takeFlight(c, i, t, a));
     const sunrealtype speed = point->sliding[0].s[0] * v_T;
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] = speed <= 2.0 * small_v ? fmin(0.0, speed) - 0.25 * small_v : 0.0;
@@ -666,21 +702,11 @@ static void setZeros(CPContact c, sunrealtype t) {
   }
 }
 
-/* The same for contacts that touch at the start, and open at once: their gaps may be below zero, and never have a root. */
-void contactTouch(CPContact c, sunrealtype t) {
-  EACH_NEAR(c, i)
-    if (!c->point[i].is_elastic && c->point[i].phase == CP_CONTACT_OPEN &&
-        c->point[i].zero[0] == 0.0 &&
-        c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) &&
-        c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal])
-      c->share = 1.0, setZero(c, i, t, contactReturn(c, i, t));
-}
-
 void contactOpenAll(CPContact c) {
   contactAllNear(c);
   EACH_NEAR(c, i) {
     c->point[i].phase   = CP_CONTACT_OPEN;
-    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
+    c->point[i].zero[0] = 0.0, c->point[i].fade = c->point[i].height = INFINITY;
     c->point[i].left.t = NAN;
   }
 }
@@ -709,26 +735,6 @@ static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate
   return size;
 }
 
-int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  const int flag = contactMeasure(c, t, y, function);
-  if (flag) return flag;
-  /* The roundoff of gaps, which offsets of flights that are lower do not exceed */
-  const sunrealtype noise =
-      CP_FLOOR_FACTOR * DBL_EPSILON * largest(c, N_VGetArrayPointer(y), c->nq, 0);
-  EACH_NEAR(c, i) {
-    Point *point          = &c->point[i];
-    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
-                      scale = c->scale[point->normal], small_q = c->small_q * scale;
-    const int begins_below = gap < fmin(0.0, point->zero[0]),
-              is_lost      = point->zero[0] != 0.0 && gap - point->zero[0] <= noise * scale;
-    if (point->phase != CP_CONTACT_OPEN || point->is_elastic || !(begins_below || is_lost))
-      continue;
-    point->zero[0] = gap - small_q, point->t_zero = t;
-    point->fade = v > c->small_v * scale ? 4.0 * fmax(fabs(gap), small_q) / v : INFINITY;
-  }
-  return CP_SUCCESS;
-}
-
 void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype *q     = N_VGetArrayPointer(y);
   const sunrealtype size_q = largest(c, q, c->nq, 0), size_u = largest(c, q + c->nq, c->nu, 1);
@@ -736,6 +742,9 @@ void contactTolerances(CPContact c, N_Vector y) {
   c->tol_q   = fmax(c->atol + c->rtol * size_q, CP_LOCATED * size_q);
   c->tol_v   = c->atol + c->rtol * size_u;
   c->small_q = 0.1 * c->tol_q, c->small_v = 0.1 * c->tol_v;
+  c->noise_q = fmin(c->small_q, CP_ITERATED * size_q);
+  c->round_q = CP_FLOOR_FACTOR * DBL_EPSILON * size_q;
+  c->noise_v = fmin(c->small_v, CP_ITERATED * size_u);
 }
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
@@ -757,7 +766,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
                 s[1] != s_before[1] || c->fired[ROOTS * i] || c->fired[ROOTS * i + 1];
   }
   c->stats.nevents += *changed;
-  if (*changed) setZeros(c, t);
+  if (*changed) beginPhases(c, t);
   contactCountTurns(c, t);
   flag = contactActivate(c);
   if (flag) return contactPassOn(c, flag);

@@ -27,9 +27,9 @@ static void list(CPContact c) {
 
 /* A contact that is no longer near has no events, and its gap no offset. */
 static void leave(CPContact c, int i) {
-  Point *point        = &c->point[i];
-  point->zero[0]      = 0.0;
-  point->fade         = INFINITY;
+  Point *point   = &c->point[i];
+  point->zero[0] = 0.0;
+  point->fade = point->height = INFINITY;
   point->step.is_near = 1, point->step.turns = 0;
   c->keep[i]   = 0;
   c->event[i]  = (CPContactEvent){CP_SIZED(CPContactEvent), .contact = i, .name = point->name,

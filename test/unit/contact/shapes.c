@@ -719,9 +719,28 @@ static int count_struck(const CPContactEvent *event, void *data) {
   return 0;
 }
 
+/* Runs from 0 to t_end, and returns the least gap at `outputs` equidistant times. */
+static sunrealtype least_gap(const char *method, sunrealtype tol, sunrealtype t_end, int outputs) {
+  sunrealtype gap[32], least = INFINITY, t = 0;
+  const int n       = CPBodiesCount(bodies, CP_CONTACT);
+  CPSession session = CPSessionCreate(method, test_context);
+  ck_assert_int_le(n, 32);
+  ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+  for (int k = 1; k <= outputs; k++) {
+    ck_assert_int_eq(CPSessionRun(session, k * t_end / outputs, y, &t), CP_SUCCESS);
+    ck_assert_int_eq(CPContactEvaluate(contact, t, y, NULL, NULL, gap, NULL), CP_SUCCESS);
+    for (int i = 0; i < n; i++) least = fmin(least, gap[i]);
+  }
+  CPSessionFree(&session);
+  return least;
+}
+
 /* Four balls of radius r lie in a bin that is d wider than two of them, and a fifth one falls between them, wedges them apart, rolls from
  * one to another and rests. Each ball falls as the one on it without contact forces, so that nothing brings the upper one back by itself.
- * All of them rest, after fewer impacts than MOST. */
+ * All of them rest, after fewer impacts than MOST. No gap is below 0 by more than 1e-9, though the tolerance is 1e-4: those that
+ * touch without a load, or open, are as exact as those that are closed. */
 START_TEST(a_ball_among_four_in_a_bin_comes_to_rest) {
   enum { BALLS = 5, MOST = 400 };
   const sunrealtype r = 0.1, d = 0.01, J = 0.4 * r * r, side = r + d / 2;
@@ -759,7 +778,8 @@ START_TEST(a_ball_among_four_in_a_bin_comes_to_rest) {
     }
   }
   act(CP_ABSOLUTE);
-  run_to_end("auto", 1e-4, 4, count_struck, &impacts);
+  ck_assert_int_eq(CPContactSetEventFn(contact, count_struck, &impacts), CP_SUCCESS);
+  ck_assert_double_ge(least_gap("auto", 1e-4, 4, 1000), -1e-9);
   ck_assert_int_le(impacts, MOST);
   const sunrealtype *u = N_VGetArrayPointer(y) + 7 * BALLS;
   for (int i = 0; i < 6 * BALLS; i++) ck_assert_double_eq_tol(u[i], 0, 1e-12);
