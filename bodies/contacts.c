@@ -119,9 +119,10 @@ int bodiesContactLaw(sunrealtype t, const sunrealtype *q, int i, sunindextype ro
   const int first =
       contact->force == NONE ? b->row[joint->first].first : b->roll[joint->first_roll].first;
   if (first != row) return 0;
+  bodiesUpdate(b);
   if (contact->friction != NONE)
     law->mu = param[contact->friction], law->mu_static = param[contact->friction + 1];
-  if (contact->drum != NONE && q) bodiesUpdate(b), bodiesRopeFriction(b, q, contact, law);
+  if (contact->drum != NONE && q) bodiesRopeFriction(b, q, contact, law);
   if (contact->restitution != NONE) law->restitution = param[contact->restitution];
   if (contact->elastic != NONE)
     law->stiffness = param[contact->elastic], law->damping = param[contact->elastic + 1];

@@ -281,7 +281,8 @@ static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *va
   Acting *all      = data;
   const int i      = ((const Passage *)record)->decides;
   const Release *r = &all->m->release[i];
-  *value           = t - timeOf(all, i);
+  bodiesUpdate(all->m); /* The parameters may be others. */
+  *value = t - timeOf(all, i);
   return r->timed ? 0 : quantity(all, r->name, "trigger", t, y, NULL, value);
 }
 

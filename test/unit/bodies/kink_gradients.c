@@ -136,6 +136,14 @@ static const Case passed[] = {
      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
      "springs: [{name: f, of: s, force: \"if(t > k, 5 N, 1 N)\"}]\n",
      0.8},
+    {"a release at a time that follows a parameter",
+     "dimension: 2\ngravity: [0, -9.81]\nparameters: {M: 1.3 kg, k: 0.3 s}\n"
+     "bodies: [{name: b, mass: M, inertia: 1}, {name: c, mass: 1, inertia: 1, at: [0.5, 0]}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, -1]}, {name: pin, kind: revolute, a: b, "
+     "b: "
+     "c, at: [0, 0]}]\n"
+     "releases: [{name: r, joint: pin, at: 1.2*k}]\n",
+     0.8},
     {"two forces that jump together",
      SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.2 m, 5 N, 1 N) - k*x\"}, {name: g, of: "
             "s, force: "

@@ -351,7 +351,8 @@ static sunrealtype bouncing(const sunrealtype *p) {
 typedef struct {
   const char *text, *names[3];
   sunrealtype p[3], t_end, (*closed_form)(const sunrealtype *p);
-  int place[2]; /* that of the coordinate in absolute and in joint coordinates */
+  int place[2];      /* that of the coordinate in absolute and in joint coordinates */
+  const char *named; /* parameters of the text that are parameters of the mechanism, or NULL */
 } Closed;
 
 static int component(sunrealtype t, N_Vector state, sunrealtype *value, void *place) {
@@ -365,7 +366,9 @@ static void check_gradient(const Closed *c, CPGradientMode mode) {
   for (int n = 0; n < 6; n++) {
     sunrealtype p[] = {c->p[0], c->p[1], c->p[2]}, G, dG[3], *values;
     int plist[3], place = c->place[n % 2];
-    ck_assert_int_eq(CPBodiesRead("stop.yaml", c->text, strlen(c->text), &bodies, NULL), CP_SUCCESS);
+    CPBodiesFile file = {CP_SIZED(CPBodiesFile), .named = c->named};
+    ck_assert_int_eq(CPBodiesRead("stop.yaml", c->text, strlen(c->text), &bodies, &file),
+                     CP_SUCCESS);
     for (int i = 0; i < 3; i++)
       ck_assert_msg(!CPBodiesFind(bodies, CP_PARAMETER, c->names[i], &plist[i]), "%s", c->names[i]);
     act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
@@ -406,7 +409,8 @@ START_TEST(gradients_pass_contacts_and_samples_together) {
       "controllers: [{name: hold, of: motor, every: 10 ms,\n"
       "               control: \"-4*(hinge.angle/(1 rad) - 1) - 0.8*hinge.rate/(1 rad/s)\"}]\n";
   static const Closed rod = {
-      text, {"rod.J_zz", "stop.upper", "stop.restitution"}, {0.1, 0.5, 0.6}, 0.5, bouncing, {2, 0}};
+      text, {"rod.J_zz", "stop.upper", "stop.restitution"}, {0.1, 0.5, 0.6}, 0.5, bouncing, {2, 0},
+      NULL};
   check_gradient(&rod, (CPGradientMode)_i);
 }
 END_TEST
@@ -427,6 +431,11 @@ static sunrealtype rubbing(const sunrealtype *p) {
   return x;
 }
 
+/* The same with half of p[2] */
+static sunrealtype rubbing_by_half(const sunrealtype *p) {
+  return rubbing((const sunrealtype[]){p[0], p[1], p[2] / 2});
+}
+
 /* Loop index: the way */
 START_TEST(gradients_pass_contacts_that_change_the_pieces_of_forces) {
   static const char text[]   = "dimension: 2\nbodies: [{name: b, mass: 1.5, inertia: 0.1}]\n"
@@ -434,7 +443,21 @@ START_TEST(gradients_pass_contacts_that_change_the_pieces_of_forces) {
                                "springs: [{name: f, of: s, force: 3 N - 1 N*sign(v)}]\n"
                                "limits: [{name: stop, of: s, upper: 0.3, restitution: 0.7}]\n";
   static const Closed slider = {
-      text, {"b.mass", "stop.upper", "stop.restitution"}, {1.5, 0.3, 0.7}, 1.2, rubbing, {0, 0}};
+      text, {"b.mass", "stop.upper", "stop.restitution"}, {1.5, 0.3, 0.7}, 1.2, rubbing, {0, 0},
+      NULL};
+  check_gradient(&slider, (CPGradientMode)_i);
+}
+END_TEST
+
+/* The law of a contact follows parameters of a file where it is differentiated. */
+START_TEST(gradients_pass_contacts_whose_laws_follow_a_file) {
+  static const char text[]   = "dimension: 2\nparameters: {M: 1.5, at: 0.3, e: 1.4}\n"
+                               "bodies: [{name: b, mass: M, inertia: 0.1}]\n"
+                               "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+                               "springs: [{name: f, of: s, force: 3 N - 1 N*sign(v)}]\n"
+                               "limits: [{name: stop, of: s, upper: at, restitution: e/2}]\n";
+  static const Closed slider = {text,   {"M", "at", "e"}, {1.5, 0.3, 1.4}, 1.2, rubbing_by_half,
+                                {0, 0}, "M at e"};
   check_gradient(&slider, (CPGradientMode)_i);
 }
 END_TEST
@@ -701,6 +724,7 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, gradients_pass_the_samples_of_controllers, 0, 4);
   tcase_add_loop_test(tc, gradients_pass_contacts_and_samples_together, 0, 2);
   tcase_add_loop_test(tc, gradients_pass_contacts_that_change_the_pieces_of_forces, 0, 2);
+  tcase_add_loop_test(tc, gradients_pass_contacts_whose_laws_follow_a_file, 0, 2);
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
