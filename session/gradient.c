@@ -27,6 +27,7 @@
 #include "session_impl.h"
 
 #include "cpodes/base/differences.h"
+#include "cpodes/base/gradient_tolerance.h"
 
 #include <float.h>
 #include <math.h>
@@ -34,9 +35,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tolerances of the backward run: the default, and the least. */
+/* The default tolerance of the backward run */
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
-#define LEAST_TOLERANCE   SUN_RCONST(1.0e-13)
 
 /* An event, or the start */
 typedef struct Passage {
@@ -401,7 +401,7 @@ static int flight(Gradient *g, const Passage *e, int *empty) {
   if (flag) return flag;
   /* The adjoint of a height is that of a velocity over the duration of a flight, and the errors of the latter add up over flights. */
   options.reltol = options.reltol > 0.0 ? options.reltol : DEFAULT_TOLERANCE;
-  options.reltol = fmax(sqrt(part) * options.reltol, LEAST_TOLERANCE);
+  options.reltol = fmax(sqrt(part) * options.reltol, CP_LEAST_TOLERANCE);
   options.abstol *= sqrt(part);
   options.flight = 1;
   if (!g->forwards && g->to && g->to->map < 0) options.after = g->l;
@@ -575,15 +575,52 @@ static int forwards(Gradient *g, N_Vector *y0S) {
 
 /* ---- the whole computation ---- */
 
+typedef struct {
+  sunrealtype rtol, atol;
+  N_Vector vatol;
+} Kept;
+
+/* The tolerances become those of the states of a gradient, from which events have their times and flights their starts. kept: out, those before; its vector is not the session's any more. Returns 0 or an error code that has been reported. */
+static int tighten(CPSession s, Kept *kept) {
+  const sunrealtype *y    = N_VGetArrayPointer(s->y);
+  const sunrealtype *atol = s->vatol ? N_VGetArrayPointer(s->vatol) : NULL;
+  const sunindextype n    = N_VGetLength(s->y);
+  sunrealtype sum         = 0.0;
+  for (sunindextype i = 0; i < n; i++) {
+    const sunrealtype size = y[i] / (s->rtol * fabs(y[i]) + (atol ? atol[i] : s->atol));
+    if (isfinite(size)) sum += size * size;
+  }
+  const sunrealtype tol  = 1.0 / fmax(1.0, sqrt(sum / (sunrealtype)n)),
+                    part = cpGradientTolerance(s->now, tol, 0) / tol;
+  *kept                  = (Kept){s->rtol, s->atol, s->vatol};
+  if (s->vatol && !(s->vatol = N_VClone(kept->vatol)))
+    return s->vatol = kept->vatol, cpReport(&s->log, CP_MEM_FAIL, "CPSessionGradient", "no memory");
+  s->rtol *= part, s->atol *= part;
+  if (s->vatol) N_VScale(part, kept->vatol, s->vatol);
+  int flag = sessionOfIntegrator(s, sessionTolerances(s));
+  /* which a start that satisfies the tolerances as given need not satisfy */
+  if (!flag && s->mech) flag = sessionOfIntegrator(s, CPIntegratorCalcIC(s->mem, s->y));
+  return flag;
+}
+
+static void relax(CPSession s, const Kept *kept) {
+  if (s->vatol != kept->vatol) N_VDestroy(s->vatol);
+  s->rtol = kept->rtol, s->atol = kept->atol, s->vatol = kept->vatol;
+  sessionTolerances(s);
+}
+
 /* Runs from the start, and records the events. Returns 0 or an error code that has been reported. */
 static int run(Gradient *g) {
   const CPSession s = g->s;
   sunrealtype t     = s->t;
-  int flag          = addPassage(s, s->y, g->function);
-  N_Vector y        = flag ? NULL : N_VClone(s->y);
+  Kept kept         = {s->rtol, s->atol, s->vatol};
+  int flag          = s->nsources > 0 ? tighten(s, &kept) : CP_SUCCESS;
+  if (!flag) flag = addPassage(s, s->y, g->function);
+  N_Vector y = flag ? NULL : N_VClone(s->y);
   if (!flag && !y) flag = cpReport(&s->log, CP_MEM_FAIL, g->function, "no memory for a state");
   if (!flag) flag = CP_STOPPED;
   while (flag == CP_STOPPED) flag = CPSessionRun(s, g->t1, y, &t);
+  relax(s, &kept);
   if (y) N_VDestroy(y);
   return flag;
 }

@@ -36,7 +36,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *session) {
   return flag;
 }
 
-static int tolerances(CPSession s) {
+int sessionTolerances(CPSession s) {
   return s->vatol ? CPIntegratorSVtolerances(s->mem, s->rtol, s->vatol)
                   : CPIntegratorSStolerances(s->mem, s->rtol, s->atol);
 }
@@ -69,7 +69,7 @@ int sessionCreateIntegrator(CPSession s, const char *function) {
                       : CPObjectSetErrHandlerFn(CP_OBJECT(s->mem), s->log.handler, s->log.data);
   if (!flag) flag = initialise(s);
   if (!flag) s->initialised = 1;
-  if (!flag) flag = tolerances(s);
+  if (!flag) flag = sessionTolerances(s);
   if (!flag && s->nroots > 0) flag = CPIntegratorRootInit(s->mem, s->nroots, roots);
   if (!flag && s->nroots > 0) flag = CPIntegratorSetRootData(s->mem, s);
   if (!flag && s->nroots > 0) flag = CPIntegratorSetRootDirection(s->mem, s->direction);

@@ -122,6 +122,8 @@ void sessionFreeIntegrator(CPSession s);
 int sessionRestart(CPSession s, const char *function);
 /* Sets s->now to the method for the start. */
 void sessionFirstMethod(CPSession s);
+/* Gives the integrator the session's tolerances. */
+int sessionTolerances(CPSession s);
 /* Before a step: judges the method from time to time, and replaces it. */
 int sessionJudge(CPSession s, const char *function);
 

@@ -7,6 +7,8 @@
  * are not used, since they receive CVODES' user_data, which is the user's. */
 #include "functional_impl.h"
 
+#include "cpodes/base/gradient_tolerance.h"
+
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
@@ -198,31 +200,7 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
   return flag;
 }
 
-/* ---- tolerances ----
- *
- * The backward run differentiates along the computed motion, whose residual it takes for given: the errors of the state, one
- * tolerance for each step with BDF and Adams, enter the gradient multiplied by second derivatives, and those of the start of a
- * motion grow with the sensitivities. The runs of a gradient therefore have tolerances of their own, a part of those of the
- * gradient that falls like the number of steps rises, tol^(1 / (order + 1)). Forward sensitivities differentiate the steps
- * themselves, and the equations of the backward run are linear, so that their errors are those of the steps, and the root of that
- * part suffices.
- *
- * Largest errors on pendulum and slider-crank, in tolerances of 1e-3 to 1e-9, against the parts: bench/gradients.c. */
-static const struct {
-  const char *method; /* its beginning */
-  int order;          /* its highest order */
-  sunrealtype part;
-} parts[] = {{"BDF", 5, 0.005}, {"ADAMS", 12, 0.01}, {"RADAU", 13, 0.5}, {"", 8, 0.05}};
-/* Tolerances are not tightened below this. */
-#define LEAST_TOLERANCE SUN_RCONST(1.0e-13)
-
-sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int linear) {
-  int k = 0;
-  while (strncmp(method, parts[k].method, strlen(parts[k].method))) k++;
-  const sunrealtype part  = parts[k].part * pow(tol, 1.0 / (parts[k].order + 1)),
-                    least = LEAST_TOLERANCE;
-  return fmin(tol, fmax(least, tol * (linear ? pow(part, 2.0 / 3.0) : part)));
-}
+/* ---- tolerances ---- */
 
 /* Tightens the tolerances of the run from the start, which has to satisfy the present ones, and moves it to the manifold as far
  * as the new ones require. *kept: out, the tolerances before, for relax. Weights by a function of the user's
@@ -238,7 +216,7 @@ static int tighten(CPIntegrator mem, int forwards, CPTolerances *kept, const cha
   if (flag) return cpReport(&mem->log, flag, function, "%s", mem->text);
   const sunrealtype tol = 1.0 / fmax(1.0, N_VWrmsNorm(mem->y, mem->ewt));
   const sunrealtype part =
-      cpFunctionalTolerance(mem->ops->method(mem, NULL, NULL, NULL), tol, forwards) / tol;
+      cpGradientTolerance(mem->ops->method(mem, NULL, NULL, NULL), tol, forwards) / tol;
   CPTolerances own = *kept;
   own.reltol *= part, own.abstol *= part;
   if (kept->vabstol && !(own.vabstol = N_VClone(kept->vabstol)))
@@ -318,7 +296,9 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   const int starts = own && (forwards || projects);
   if (own) own->errcon = 1;
   if (starts) flag = cpSensSet(mem, own, __func__);
-  if (!flag && (forwards ? starts : projects && !gradient))
+  /* That of a flight is what events have made of the end of the one before, which has the errors of that. */
+  const int is_flight = options && options->flight;
+  if (!flag && !is_flight && (forwards ? starts : projects && !gradient))
     flag = checkStart(mem, mem->sens, __func__);
   if (!flag && (own || !forwards)) flag = tighten(mem, forwards, &kept, __func__);
   if (!flag && starts) flag = mem->P ? CPSensCalcIC(own, NULL) : CPSensReInit(own, NULL);

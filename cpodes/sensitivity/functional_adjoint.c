@@ -7,6 +7,7 @@
  * along the forward run, which a tape keeps as polynomials. All functionals are one system of equations of a one-step method, with
  * which they share the states and their factors. */
 #include "adjoint_impl.h"
+#include "cpodes/base/gradient_tolerance.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -29,7 +30,7 @@ static int backFailed(const Adjoint *a, int flag) {
 static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w = &a->run;
   const sunrealtype reltol =
-      cpFunctionalTolerance(a->back->ops->method(a->back, NULL, NULL, NULL), a->o.reltol, 1);
+      cpGradientTolerance(a->back->ops->method(a->back, NULL, NULL, NULL), a->o.reltol, 1);
   int flag = cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     sunrealtype *tol = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
@@ -105,7 +106,7 @@ static int takeTogether(Adjoint *a, sunrealtype t, sunrealtype begins, int *next
   const CPFunctionalRun *w     = &a->run;
   const sunrealtype *const all = w->F->times;
   const char *method           = w->mem->ops->method(w->mem, NULL, NULL, NULL);
-  const sunrealtype accuracy   = a->o.reltol / cpFunctionalTolerance(method, a->o.reltol, 0);
+  const sunrealtype accuracy   = a->o.reltol / cpGradientTolerance(method, a->o.reltol, 0);
   sunrealtype worst            = 0.0;
   int flag                     = CP_SUCCESS;
   cpNodesFill(nodes, &a->tape, t, a->h, begins);

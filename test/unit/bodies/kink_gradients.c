@@ -234,7 +234,7 @@ static void compare_with_whole_runs(const Case *c, int first) {
                       CPObjectGetLastMessage(CP_OBJECT(session)));
         for (int i = 0; i < PARAMETERS; i++)
           for (int j = 0; j < VALUES; j++)
-            ck_assert_msg(fabs(dG[PARAMETERS * j + i] - d[i][j]) <= 1e-8 * fmax(1, fabs(d[i][j])),
+            ck_assert_msg(fabs(dG[PARAMETERS * j + i] - d[i][j]) <= 1e-9 * fmax(1, fabs(d[i][j])),
                           "%s by %s, formulation %d, mode %d: value %d by %d: %.12g for %.12g",
                           c->name, methods[m], f, mode, j, i, dG[PARAMETERS * j + i], d[i][j]);
         stop();
