@@ -1,6 +1,9 @@
 /* The convex hull of points, by the algorithm of C. B. Barber, D. P. Dobkin and H. Huhdanpaa (ACM Trans. Math. Softw. 22, 1996) without
  * its merging: from a tetrahedron on, the point that is farthest outside of a triangle replaces all triangles that it sees by those from
- * the edges around them to the point. Each point that is still outside is in the list of one triangle that it sees. */
+ * the edges around them to the point. Each point that is still outside is in the list of one triangle that it sees.
+ *
+ * What a point sees is one piece only if each triangle is judged by the same points: the normal of a narrow triangle, in doubles, may be
+ * wrong by more than the distance. There the sign of the volume in twice the digits decides. */
 #include "hull.h"
 #include "elements.h"
 
@@ -12,7 +15,8 @@ const char hull_no_memory[] = "needs more memory than there is";
 
 typedef struct {
   int corner[3], dead;
-  sunrealtype normal[3]; /* outwards, of length 1; of a triangle without an area 0, which no point sees */
+  sunrealtype normal[3]; /* outwards, of length 1; of a triangle without an area 0 */
+  sunrealtype error;     /* bound of that of distances from it */
 } Facet;
 
 typedef struct {
@@ -22,7 +26,7 @@ typedef struct {
 
 typedef struct {
   const sunrealtype (*x)[3];
-  sunrealtype rounding;
+  sunrealtype extent, rounding;
   Facet *facet;
   Outside *outside;
   int (*edge)[2];
@@ -40,6 +44,46 @@ static sunrealtype above(const Work *w, int facet, int point) {
   return dot3(w->facet[facet].normal, d);
 }
 
+/* ---- twice the digits (T. J. Dekker, Numer. Math. 18, 1971) ---- */
+
+typedef struct {
+  sunrealtype high, low;
+} Twice;
+
+static Twice sum(sunrealtype a, sunrealtype b) {
+  const sunrealtype s = a + b, part = s - a;
+  return (Twice){s, (a - (s - part)) + (b - part)};
+}
+
+static Twice plus(Twice a, Twice b) {
+  const Twice s = sum(a.high, b.high);
+  return sum(s.high, s.low + (a.low + b.low));
+}
+
+static Twice times(Twice a, Twice b) {
+  const sunrealtype p = a.high * b.high;
+  return sum(p, fma(a.high, b.high, -p) + (a.high * b.low + a.low * b.high));
+}
+
+static Twice minus(Twice a) { return (Twice){-a.high, -a.low}; }
+
+/* Six times the volume of the tetrahedron of a facet and a point above it, up to some 1e-30 of the product of three of its edges */
+static sunrealtype volume(const Work *w, const Facet *f, int point) {
+  const sunrealtype *from = w->x[f->corner[0]],
+                    *to[] = {w->x[f->corner[1]], w->x[f->corner[2]], w->x[point]};
+  Twice d[3][3], all = {0, 0};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) d[i][k] = sum(to[i][k], -from[k]);
+  for (int k = 0; k < 3; k++) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    const Twice area = plus(times(d[0][i], d[1][j]), minus(times(d[0][j], d[1][i])));
+    all              = plus(all, times(area, d[2][k]));
+  }
+  return all.high;
+}
+
+/* ---- facets ---- */
+
 /* n: out, the normal of the triangle, of the length of twice its area */
 static void areaOf(const Work *w, int a, int b, int c, sunrealtype *n) {
   sunrealtype p[3], q[3];
@@ -52,9 +96,20 @@ static int addFacet(Work *w, int a, int b, int c) {
   Facet *f = &w->facet[w->nfacets++];
   *f       = (Facet){.corner = {a, b, c}};
   areaOf(w, a, b, c, f->normal);
-  const sunrealtype size = length3(f->normal);
+  const sunrealtype size = length3(f->normal), margin = 16 * SUN_UNIT_ROUNDOFF;
+  sunrealtype p[3], q[3];
+  between(w, a, b, p), between(w, a, c, q);
   for (int k = 0; k < 3; k++) f->normal[k] = size > 0 ? f->normal[k] / size : 0;
+  f->error = size > 0 ? margin * w->extent * length3(p) * length3(q) / size : INFINITY;
   return 0;
+}
+
+/* Is the point above the plane of the facet? Points in it, but for the roundoff of volume(), are not. */
+static int sees(const Work *w, int facet, int point) {
+  static const sunrealtype roundoff = SUN_RCONST(1e-28);
+  const sunrealtype far             = above(w, facet, point);
+  if (fabs(far) > w->facet[facet].error) return far > 0;
+  return volume(w, &w->facet[facet], point) > roundoff * w->extent * w->extent * w->extent;
 }
 
 /* corner [4]: out, the farthest points from a point, from a line, and from a plane. Returns the extent of the points, or 0 if they lie in
@@ -84,7 +139,7 @@ static void place(Work *w, int first, int point) {
   int found    = 0;
   for (int f = first; f < w->nfacets; f++) {
     const sunrealtype far = above(w, f, point);
-    if (far > best.far) best.far = far, best.facet = f, found = 1;
+    if (far > best.far && sees(w, f, point)) best.far = far, best.facet = f, found = 1;
   }
   if (found) w->outside[w->noutside++] = best;
 }
@@ -107,7 +162,7 @@ static int takePoint(Work *w, int point) {
   w->nedges = 0;
   for (int f = 0; f < first; f++) {
     Facet *seen = &w->facet[f];
-    if (seen->dead || !(above(w, f, point) > w->rounding)) continue;
+    if (seen->dead || !sees(w, f, point)) continue;
     seen->dead = 1;
     for (int k = 0; k < 3; k++)
       if (addEdge(w, seen->corner[k], seen->corner[(k + 1) % 3])) return 1;
@@ -149,6 +204,7 @@ const char *hullOf(const sunrealtype (*x)[3], int n, int most, Hull *hull) {
   if (n < 4) return "has less than four points";
   const sunrealtype extent = farthest(&w, n, start);
   if (!(extent > 0)) return "encloses no volume";
+  w.extent   = extent;
   w.rounding = SUN_RCONST(1e-12) * extent;
   w.outside  = malloc((size_t)n * sizeof *w.outside);
   int failed = !w.outside || build(&w, n, most, start, &hull->ncorners);

@@ -1109,6 +1109,47 @@ static const struct {
                {0.325308537137684, 0.325308537137684, 0.500877490942033, 0.100309952445653, 0, 0},
                {0.402173913043478, 0.402173913043478, 0.25}}};
 
+/* Points on the edges of turned boxes, in single precision as in files of triangles, so that no edge is straight and triangles are as
+ * narrow as roundoff. The hull has the volume of the box, up to that precision. */
+START_TEST(hulls_of_points_on_edges_have_the_volume_of_the_box) {
+  enum { POINTS = 40, LENGTH = 12 * POINTS * 3 * 16 };
+  static const sunrealtype half[3] = {0.05, 0.03, 0.02};
+  char *text                       = malloc(LENGTH + 512);
+  unsigned long long state         = 1;
+  ck_assert_ptr_nonnull(text);
+  for (int trial = 0; trial < 40; trial++) {
+    sunrealtype q[4], size = 0;
+    for (int k = 0; k < 4; k++) q[k] = random_number(&state), size += q[k] * q[k];
+    const sunrealtype s       = 2 / size,
+                      R[3][3] = {{1 - s * (q[2] * q[2] + q[3] * q[3]),
+                                  s * (q[1] * q[2] - q[0] * q[3]), s * (q[1] * q[3] + q[0] * q[2])},
+                                 {s * (q[1] * q[2] + q[0] * q[3]),
+                                  1 - s * (q[1] * q[1] + q[3] * q[3]),
+                                  s * (q[2] * q[3] - q[0] * q[1])},
+                                 {s * (q[1] * q[3] - q[0] * q[2]), s * (q[2] * q[3] + q[0] * q[1]),
+                                  1 - s * (q[1] * q[1] + q[2] * q[2])}};
+    int used                  = sprintf(text, "<mujoco><asset><mesh name=\"m\" vertex=\"");
+    for (int edge = 0; edge < 12; edge++)
+      for (int i = 0; i < POINTS; i++) {
+        sunrealtype x[3];
+        x[edge % 3]       = (2 * i / (sunrealtype)(POINTS - 1) - 1) * half[edge % 3];
+        x[(edge + 1) % 3] = (edge / 3 % 2 ? 1 : -1) * half[(edge + 1) % 3];
+        x[(edge + 2) % 3] = (edge / 6 ? 1 : -1) * half[(edge + 2) % 3];
+        for (int k = 0; k < 3; k++)
+          used += sprintf(text + used, "%.9g ",
+                          (float)(R[k][0] * x[0] + R[k][1] * x[1] + R[k][2] * x[2]));
+      }
+    sprintf(text + used, "\"/></asset><worldbody><body name=\"a\"><freejoint/><geom type=\"mesh\" "
+                         "mesh=\"m\" density=\"1000\"/></body></worldbody></mujoco>");
+    CPBodies b              = read_good("r.xml", text, "");
+    const sunrealtype whole = 8000 * half[0] * half[1] * half[2];
+    ck_assert_double_eq_tol(parameter(b, "a.mass"), whole, 1e-6 * whole);
+    CPBodiesFree(&b);
+  }
+  free(text);
+}
+END_TEST
+
 START_TEST(meshes_have_the_mass_that_mujoco_gives_them) {
   static const char *const fields[] = {"a.J_xx", "a.J_yy", "a.J_zz", "a.J_xy", "a.J_xz", "a.J_yz"};
   char text[1500];
@@ -1193,6 +1234,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, spherical_joints_of_urdf_are_balls);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
   tcase_add_test(tc, links_named_as_pairs_close_loops);
+  tcase_add_test(tc, hulls_of_points_on_edges_have_the_volume_of_the_box);
   tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,
                       (int)(sizeof meshes / sizeof *meshes));
   tcase_add_test(tc, wrong_lists_of_meshes_are_refused);
