@@ -157,6 +157,15 @@ int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag ? flag : cpMechTake(mech, &mech->userM, 0, t, "M");
 }
 
+double cpMechLight(CPMech mech) {
+  double largest = 0.0, least = INFINITY;
+  for (int j = 0; j < mech->nu; j++) {
+    const double M_jj = cpMatEntry(&mech->userM.A, j, j);
+    if (M_jj > 0.0) largest = fmax(largest, M_jj), least = fmin(least, M_jj);
+  }
+  return least < CP_HALF_DIGITS * largest ? CP_HALF_DIGITS * largest : 0.0;
+}
+
 int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {
   const double largest = cpLargest(M->value, (int)cpMatEntries(M));
   for (*j = 0; *j < M->cols; (*j)++)

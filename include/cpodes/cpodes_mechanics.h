@@ -417,7 +417,8 @@ typedef enum {
   CP_METRIC_ERROR   = 1, /**< diag(ewt^2), the integrator's error weights */
   CP_METRIC_KINETIC = 2, /**< M: kinetic energy; positions and velocities share their factors */
   CP_METRIC_NEWTON  = 3, /**< the symmetric part of M - gamma C - gamma^2 K, of the newest iteration
-                              matrix; M before there is one. Implicit methods with structured Newton */
+                              matrix; M before there is one, and beside light bodies, whose M_jj is below
+                              1e-8 of the largest. Implicit methods with structured Newton */
   CP_METRIC_L2      = 4  /**< I */
 } CPMechMetric;
 

@@ -19,20 +19,15 @@ enum { SUM_OF_WEIGHTS = 12 };
 
 /* The roundoff u (|f_j| + sum_i |A_ij lambda_i|) of the forces on a light body, over M_jj, is an error of u'_j that no size of the step
  * reduces: a floor of the tolerances, h times that for u_j, h^2 for coordinates. The moments about all axes of a body have the
- * roundoff of the largest, from which they are turned. The newest multipliers and matrices are those of a state near y.
- * Bodies are light if the forces on others lose half of their digits on them. */
+ * roundoff of the largest, from which they are turned. The newest multipliers and matrices are those of a state near y. */
 static void boundByRoundoff(CPMech mech, sunrealtype *w) {
   const double h       = fabs(mech->host->ops->step(mech->host)),
                part    = SUM_OF_WEIGHTS * CP_FLOOR_FACTOR * CP_UROUND * h;
   const double *lambda = mech->stage.lambda;
   const CPMat *A       = &mech->A;
-  double *size = mech->solve.a, largest = 0.0, least = INFINITY;
-  if (h == 0.0 || mech->operators) return;
-  for (int j = 0; j < mech->nu; j++) {
-    const double M_jj = cpMatEntry(&mech->userM.A, j, j);
-    if (M_jj > 0.0) largest = fmax(largest, M_jj), least = fmin(least, M_jj);
-  }
-  if (!(least < CP_HALF_DIGITS * largest)) return; /* No body is light. */
+  const double light   = mech->operators ? 0.0 : cpMechLight(mech);
+  double *size         = mech->solve.a;
+  if (h == 0.0 || light == 0.0) return;
   for (int j = 0; j < mech->nu; j++) {
     size[j] = fabs(mech->terms.f[j]);
     for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
@@ -46,7 +41,7 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
   for (int j = 0; j < mech->nu; j++) {
     const double M_jj  = cpMatEntry(&mech->userM.A, j, j);
     const int i        = mech->coords->pair[j];
-    const double floor = M_jj > 0.0 && M_jj < CP_HALF_DIGITS * largest ? part * size[j] / M_jj : 0.0;
+    const double floor = M_jj > 0.0 && M_jj < light ? part * size[j] / M_jj : 0.0;
     size[j]            = h * floor;
     if (floor * w[mech->nq + j] > 1.0) w[mech->nq + j] = 1.0 / floor;
     if (i >= 0 && h * floor * w[i] > 1.0) w[i] = 1.0 / (h * floor);
