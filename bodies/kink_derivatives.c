@@ -221,7 +221,12 @@ static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *j
     return refuse(all, flag,
                   "a force or a velocity jumps where several functions have ends of pieces, at one "
                   "time by accident, and derivatives do not exist");
-  if (all->strikes && (flag = keepStrike(all, e))) return refuse(all, flag, "");
+  if (all->strikes && !(flag = bodiesStrikesContacts(all->m, all->mech, t, all->met, &unknown)) &&
+      unknown)
+    return refuse(all, CP_NOT_SUPPORTED,
+                  "a velocity jumps where contacts, limits or dry friction act, and derivatives of "
+                  "their impulses are not known");
+  if (all->strikes && (flag || (flag = keepStrike(all, e)))) return refuse(all, flag, "");
   *jumps     = (e->place != NONE) + 2 * (e->strike != NULL);
   all->t_met = NAN; /* There may be another event at the same time. */
   return 0;

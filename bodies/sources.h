@@ -12,7 +12,7 @@ int bodiesEventSource(int i, struct CPEventSource_ *source, void *mechanism);
 void bodiesFreeActing(Mechanism *m);
 /* latches.c: moves the frame of joint i on its body b so that the joint is closed at the present poses. */
 void bodiesCloseHere(Mechanism *m, int i);
-/* A plastic impact: the velocities become the nearest ones that the rows allow, and what this takes or gives is in the balance of energy.
+/* A plastic impact: the velocities become the nearest ones that the rows allow but for those of contacts, and what this takes or gives is in the balance of energy.
  * m: the data of the CPMech; before: the powers at velocities before, or NULL: at y. Returns 0, or an error code that has been reported. */
 int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before);
 
@@ -20,6 +20,8 @@ int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPP
 /* What derivatives need of a plastic impact at (t, y), the state after it. u [nu]: the velocities before it; p [nu]: the momenta before it that the
  * motions of joints take, or NULL: M u. The system is that after it. Returns 0 or a code that has been reported. */
 typedef struct Strike_ Strike;
+/* strikes: out: are rows of contacts, limits or frictions on, which answer by impulses of their own? */
+int bodiesStrikesContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, int *strikes);
 int bodiesKeepStrike(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *u,
                      const sunrealtype *p, Strike **strike);
 /* y <- the state after the impact from y, near the state that has been kept, to first order; p: from which momenta, NULL: M u. T: the kinetic

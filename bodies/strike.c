@@ -15,13 +15,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* T - W stays, whatever part of it CPMechImpact has counted as work. */
+/* mask [nv] <- 0 for the rows of contacts, limits and frictions that are on, and -1 for others. Rows that are on react to forces on all
+ * velocities. Returns 0, or a code that has been reported. */
+static int findContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, int *mask) {
+  const int nu = bodiesVelocities(m), nmu = (int)CPMechGetNumMultipliers(mech);
+  sunrealtype *f = malloc((size_t)(2 * nu + nmu) * sizeof *f), *d = f + nu, *mu = d + nu;
+  int any = 0, flag = f ? CP_SUCCESS : CP_MEM_FAIL;
+  for (int i = 0; i < m->nv; i++) mask[i] = -1;
+  for (int j = 0; j < m->njoints; j++)
+    if (m->joint[j].contact != NONE) bodiesMaskJoint(m, j, 0, mask), any = 1;
+  for (int j = 0; j < nu && f; j++) f[j] = 1 + sin(j + SUN_RCONST(0.5)); /* without a pattern */
+  if (any && !flag) flag = CPMechSolve(mech, t, y, 1, f, NULL, d, mu);
+  for (int i = 0; i < m->nv && any && !flag; i++)
+    if (mask[i] == 0 && mu[i] == 0) mask[i] = -1;
+  free(f);
+  return flag;
+}
+
+/* Of an impact that a drive, a coupler or a latch causes, contacts take no part: dry friction is bounded and a contact pulls nothing, while
+ * rows that are on hold both ways. A CPContact then finds their own impulses. T - W stays, whatever part of it CPMechImpact has counted
+ * as work. */
 int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before) {
   CPPowers own = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
   sunrealtype none = 0, *W = m->balance ? N_VGetArrayPointer(y) + bodiesStates(m) - 1 : &none;
   const sunrealtype W_before = *W;
-  int flag                   = before ? 0 : CPMechGetPowers(mech, t, y, NULL, &own);
+  int *mask                  = malloc(((size_t)m->nv + 1) * sizeof *mask);
+  int flag                   = mask ? CP_SUCCESS : CP_MEM_FAIL;
+  if (!flag && !before) flag = CPMechGetPowers(mech, t, y, NULL, &own);
+  if (!flag) flag = findContacts(m, mech, t, y, mask);
+  if (!flag) flag = CPMechSetActive(mech, mask);
   if (!flag) flag = CPMechImpact(mech, t, y, NULL, 0, NULL);
+  for (int i = 0; i < m->nv && mask; i++) mask[i] = mask[i] == 0 ? 1 : -1;
+  const int restored = mask ? CPMechSetActive(mech, mask) : flag;
+  free(mask);
+  if (!flag) flag = restored;
   if (!flag) flag = CPMechGetPowers(mech, t, y, NULL, &after);
   if (!flag) *W = W_before + (after.kinetic - (before ? before : &own)->kinetic);
   return flag;
@@ -58,6 +85,15 @@ static void findMissing(const Strike *s, const sunrealtype *p) {
     s->f[k] = p[k] - s->f[k];
     for (size_t i = 0; i < s->na; i++) s->f[k] -= s->A[k * s->na + i] * s->Lambda[i];
   }
+}
+
+int bodiesStrikesContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, int *strikes) {
+  int *mask = malloc(((size_t)m->nv + 1) * sizeof *mask);
+  int flag  = mask ? findContacts(m, mech, t, y, mask) : CP_MEM_FAIL;
+  *strikes  = 0;
+  for (int i = 0; i < m->nv && !flag; i++) *strikes |= mask[i] == 0;
+  free(mask);
+  return flag;
 }
 
 int bodiesKeepStrike(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *u,

@@ -38,6 +38,7 @@ typedef struct {
    * gap and its velocity are 0, and the acceleration is that of a unit mass under the normal force: x_N - N. */
   int normal, tangent, ntangents;
   int is_held; /* it has no normal row */
+  int rested;  /* it was closed before the event at which another source has changed the state */
   /* At an event, without a normal row: N, and the multipliers lambda_L that load it where no contact acts */
   sunrealtype N, unloaded[CP_MOST_LOADS];
   int is_elastic; /* elastic.c */

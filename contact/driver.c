@@ -290,7 +290,9 @@ static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
   const CPContactEvent *own = c->event_own;
   const int had             = c->changed;
   memcpy(c->event_own, c->event, (size_t)c->npoints * sizeof *c->event);
+  EACH_NEAR(c, i) c->point[i].rested = c->kept.point[i].phase != CP_CONTACT_OPEN;
   const int flag = findPhases(c, t, y);
+  for (int i = 0; i < c->npoints; i++) c->point[i].rested = 0;
   if (flag) return flag;
   EACH_NEAR(c, i) {
     CPContactEvent *event      = &c->event[i];

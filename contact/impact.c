@@ -257,11 +257,12 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   if (!approaching) return CP_SUCCESS;
   for (int k = 0; k < P->ncontacts; k++) {
-    const int row = c->row[P->law[k].first];
+    const int row      = c->row[P->law[k].first];
+    const Point *point = &c->point[P->law[k].contact];
     /* With Newton's law, a contact that rests or recedes, and is loaded by the impact of another,
      * would penetrate. */
-    c->impact.plastic[k] = c->point[P->law[k].contact].law.kind != CP_RESTITUTION_POISSON &&
-                           c->v[row] >= -c->small_v * c->scale[row];
+    c->impact.plastic[k] = point->law.kind != CP_RESTITUTION_POISSON &&
+                           (point->rested || c->v[row] >= -c->small_v * c->scale[row]);
     c->impact.glued[k] = 0;
   }
   takeVelocities(c);

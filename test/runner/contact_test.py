@@ -57,6 +57,41 @@ def housners_rest(w=0.25, h=0.5, theta0=0.2):
     return rest
 
 
+# What moves at 2 m/s from 0.2 s on, at once, and a block on it
+JERK = """
+run: {t_end: 0.3}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: floor, mass: 1, inertia: 0.05, at: [0, 0]}
+  - {name: block, mass: 1, inertia: 0.05, at: [0, 0]}
+joints:
+  - {name: track, kind: prismatic, b: floor, at: [0, 0], axis: AXIS}
+drives:
+  - {name: motor, of: track, motion: "2 m/s*max(t - 0.2 s, 0 s)"}
+contacts:
+  - {name: left, a: floor, b: block, at: [0, 0], axis: [0, 1], at_b: [-0.1, 0], friction: 0.3, restitution: 0.5}
+  - {name: right, a: floor, b: block, at: [0, 0], axis: [0, 1], at_b: [0.1, 0], friction: 0.3, restitution: 0.5}
+"""
+
+# An arm that is turned at 3 rad/s from 0.2 s on, at once, and a second one on its end, whose hinge rubs
+ARMS = """
+run: {t_end: 0.21}
+dimension: 2
+gravity: [0, 0]
+bodies:
+  - {name: arm, mass: 1, inertia: 0.05, at: [0.5, 0]}
+  - {name: fore, mass: 1, inertia: 0.05, at: [1.5, 0]}
+joints:
+  - {name: hinge, kind: revolute, b: arm, at: [0, 0]}
+  - {name: elbow, kind: revolute, a: arm, b: fore, at: [1, 0]}
+drives:
+  - {name: turn, of: hinge, motion: "3 rad/s*max(t - 0.2 s, 0 s)"}
+frictions:
+  - {name: rub, of: elbow, force: 1.0e-4}
+"""
+
+
 class ContactTest(RunnerTest):
     def results(self, *arguments):
         """The summary for programs, and the rows of the table"""
@@ -264,6 +299,33 @@ class ContactTest(RunnerTest):
             unit = data["forces"]["unit"]
             self.assertAlmostEqual(unit * fx, c * friction - s * pressure, delta=unit)
             self.assertAlmostEqual(unit * fy, s * friction + c * pressure, delta=unit)
+
+    def end_of(self, text, *arguments):
+        file, result = self.folder / "model.yaml", self.folder / "end.json"
+        file.write_text(text)
+        self.assert_done(cpodes("run", file, "--rtol", "1e-8", "--quiet", "--json", result, *arguments))
+        end = json.loads(result.read_text())["end"]
+        return dict(zip(end["names"], end["y"]))
+
+    def test_contacts_neither_pull_nor_hold_beyond_friction_when_a_drive_jerks(self):
+        """The floor leaves the block, takes it along, or slides under it, which mu g accelerates; P_N = 0 at that jerk."""
+        for axis, expected in (
+            ("[0, -1]", {"block.y": -G * 0.1**2 / 2, "block.y'": -G * 0.1}),
+            ("[0, 1]", {"block.y": 0.2, "block.y'": 2}),
+            ("[1, 0]", {"block.x": 0.3 * G * 0.1**2 / 2, "block.x'": 0.3 * G * 0.1}),
+        ):
+            for method in "dop853", "bdf", "radau":
+                with self.subTest(axis=axis, method=method):
+                    end = self.end_of(JERK.replace("AXIS", axis), "--method", method)
+                    for name, value in expected.items():
+                        self.assertAlmostEqual(end[name], value, delta=1e-6)
+
+    def test_dry_friction_of_a_joint_takes_no_impulse(self):
+        """J fore = 0.05 + 0.25 about the elbow, which gets 3 m/s: the rate of the second arm becomes -0.5 m (3 m/s) / J."""
+        for coordinates in "absolute", "joint":
+            end = self.end_of(ARMS, "--coordinates", coordinates)
+            rate = end["fore.phi'"] if coordinates == "absolute" else end["elbow.angle'"] + 3
+            self.assertAlmostEqual(rate, -0.5 * 3 / 0.3, delta=0.02)  # it turns by 0.05 rad and rubs
 
     def test_a_drive_against_a_floor_is_told_as_a_lock(self):
         file = self.folder / "press.yaml"
