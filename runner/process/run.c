@@ -21,8 +21,9 @@
 
 /* LOOK_EVERY is in [ms]. */
 enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 };
-/* How long to wait for the error against a reference after the end of a run that has no limit. */
-static const double usual_patience = 1; /* [s] */
+/* How long to wait for the error against a reference after the end of a run that has no limit: CPU time, so that other processes do
+ * not count, and five times that by the clock, for models that sleep. */
+static const double usual_patience = 1, by_the_clock = 5; /* [s], factor */
 /* How long to wait for the second run of an estimate, in addition to 20 times the time of the first
  * run, beside the same other processes. */
 static const double estimate_patience = 60; /* [s] */
@@ -53,16 +54,21 @@ typedef struct {
   double begun;    /* when the child was started */
   double took;     /* [s] from the start of the child to the result of the run */
   double ended;    /* when the current wait began: at the result, or at its estimate; 0: not yet */
+  double spent;    /* [s] of CPU time until then */
   bool estimating;
   int status; /* of the process, once it has ended */
   bool gone;
   WireIn wire;
 } Child;
 
-static bool is_over_limit(const Child *c) {
+/* The CPU time of the child, or 0 if it has ended */
+static double spent_by(const Child *c) {
   clockid_t clock;
-  return c->limit > 0 && !c->wire.finished && !clock_getcpuclockid(c->pid, &clock) &&
-         clock_seconds(clock) > c->limit;
+  return clock_getcpuclockid(c->pid, &clock) ? 0 : clock_seconds(clock);
+}
+
+static bool is_over_limit(const Child *c) {
+  return c->limit > 0 && !c->wire.finished && spent_by(c) > c->limit;
 }
 
 /* Has the second run, or the reference, taken too long? The second run limits its work itself,
@@ -72,9 +78,10 @@ static bool is_impatient(Child *c) {
   if (!c->wire.finished) return false;
   const bool estimating = c->wire.result->estimate.pending;
   if (c->ended == 0) c->took = now - c->begun;
-  if (c->ended == 0 || estimating != c->estimating) c->ended = now;
-  c->estimating = estimating;
-  return now - c->ended > (estimating ? estimate_patience + 20 * c->took : c->patience);
+  if (c->ended == 0 || estimating != c->estimating) c->ended = now, c->spent = spent_by(c);
+  c->estimating         = estimating;
+  const double patience = estimating ? estimate_patience + 20 * c->took : c->patience;
+  return spent_by(c) - c->spent > patience || now - c->ended > by_the_clock * patience;
 }
 
 /* Has the child ended? Another process that the model has started may keep the pipe open. */

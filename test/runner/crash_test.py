@@ -9,7 +9,7 @@ import time
 import unittest
 
 from runner import CRASHED, FAILED, INTERRUPTED, PROGRAM, RunnerTest, cpodes
-from user_model import compile_model
+from user_model import compile_model, source
 
 FALL = "f[1] = -((G *)data)->g;"
 
@@ -88,6 +88,17 @@ class CrashTest(RunnerTest):
         self.assertEqual(process.returncode, INTERRUPTED)
         self.assert_line(text, "interrupted", "t = 1.")
         self.assert_files(table, summary, report)
+
+    def test_a_reference_has_a_second_of_cpu_time_however_long_it_waits(self):
+        for name, body in ("waits", "sleep(2);"), ("runs", "for (volatile int i = 0;; i++);"):
+            reference = f"static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {{ {body} return 0; }}\n"
+            text = source(create="model->known = 1; model->reference_error = 1;", members=".reference = reference")
+            model = compile_model(self.folder, name, text=text.replace("static int create(", reference + "static int create("))
+            result = self.folder / f"{name}.json"
+            self.assert_done(cpodes("run", model, "--no-estimate", "--quiet", "--json", result))
+            run = json.loads(result.read_text())
+            self.assertEqual(run["reference_late"], 0 if name == "waits" else 1)
+            self.assertEqual(run["error"] is None, name == "runs")
 
     def test_what_a_model_has_started_keeps_nobody_waiting(self):
         # it keeps the pipe of the run open until this test is over
