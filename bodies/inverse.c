@@ -26,13 +26,10 @@ typedef struct {
   Padded w, v;
 } Twist;
 
-/* What is known of a velocity; of, by: the components of (S, S, S, psi), and of (T, psi'), the velocities of the origin first, for products
- * in lanes */
-typedef sunrealtype Couple __attribute__((vector_size(2 * sizeof(sunrealtype))));
+/* What is known of a velocity; the components of (S, S, S, psi') and of (0, 0, psi, T), linear ones first, for products in lanes */
 struct Along_ {
   Twist S, psi, psi_rate, T;
-  Padded of[6];
-  sunrealtype by[6][2];
+  Padded by_first[6], by_second[6];
 };
 
 /* y += (w, v) x x */
@@ -134,37 +131,41 @@ CP_WIDE_PART void pushed(const Inertia *I, const Twist *x, Force *out) {
   load3(x->v, &v);
   times3(I->M, x->v, &out->F), addTimes3(I->G, x->w, &out->F);
   times3(I->J, x->w, &out->N);
-  for (int l = 0; l < 3; l++) out->N[l] += inner3(&I->G[l], &v);
+  out->N += (Column){inner3(&I->G[0], &v), inner3(&I->G[1], &v), inner3(&I->G[2], &v), 0};
+}
+/* N = 2 (tr Q 1 - Q) w; its transpose */
+CP_WIDE_PART void momentOf(sunrealtype (*Q)[3], const sunrealtype *w, int transposed, Column *N) {
+  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
+  sunrealtype x[3];
+  for (int l = 0; l < 3; l++)
+    x[l] = transposed ? dot3(Q[l], w) : Q[0][l] * w[0] + Q[1][l] * w[1] + Q[2][l] * w[2];
+  *N = (Column){2 * (trace * w[0] - x[0]), 2 * (trace * w[1] - x[1]), 2 * (trace * w[2] - x[2]), 0};
 }
 /* out += 2 B x */
 CP_WIDE_PART void addTwisted(sunrealtype (*Q)[3], const sunrealtype *p, const sunrealtype *w,
                              Force *out) {
-  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
   sunrealtype F[3];
+  Column N;
   cross3(w, p, F);
-  for (int l = 0; l < 3; l++) {
-    out->F[l] += 2 * F[l];
-    out->N[l] += 2 * (trace * w[l] - Q[0][l] * w[0] - Q[1][l] * w[1] - Q[2][l] * w[2]);
-  }
+  momentOf(Q, w, 0, &N);
+  out->F += (Column){2 * F[0], 2 * F[1], 2 * F[2], 0};
+  out->N += N;
 }
 /* out: 2 B^T x */
 CP_WIDE_PART void twistedBack(sunrealtype (*Q)[3], const sunrealtype *p, const Twist *x, Force *out) {
-  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
   sunrealtype N[3];
   cross3(p, x->v, N);
-  out->F = out->N = (Column){0, 0, 0, 0};
-  for (int l = 0; l < 3; l++) out->N[l] = 2 * (N[l] + trace * x->w[l] - dot3(Q[l], x->w));
+  momentOf(Q, x->w, 1, &out->N);
+  out->F = (Column){0, 0, 0, 0};
+  out->N += (Column){2 * N[0], 2 * N[1], 2 * N[2], 0};
 }
 /* out += x x* (F, N) */
 CP_WIDE_PART void addTurned(const Twist *x, const Column *F, const Column *N, Force *out) {
-  sunrealtype f[4], m[4], z[3];
-  store4(F, f), store4(N, m);
-  cross3(x->w, f, z);
-  for (int l = 0; l < 3; l++) out->F[l] += z[l];
-  cross3(x->w, m, z);
-  for (int l = 0; l < 3; l++) out->N[l] += z[l];
-  cross3(x->v, f, z);
-  for (int l = 0; l < 3; l++) out->N[l] += z[l];
+  Column w, v, z;
+  load3(x->w, &w), load3(x->v, &v);
+  vector3(&w, F, &z), out->F += z;
+  vector3(&w, N, &z), out->N += z;
+  vector3(&v, F, &z), out->N += z;
 }
 CP_WIDE_PART sunrealtype work(const Force *f, const Twist *x) {
   return f->F[0] * x->v[0] + f->F[1] * x->v[1] + f->F[2] * x->v[2] + f->N[0] * x->w[0] +
@@ -491,36 +492,35 @@ int treeMass(Tree *tree, const Entries *M) {
   return 0;
 }
 
-/* Entries of velocity k and those above its node: all of them at once, in the lanes of wrenches (turned, by_u, back, back), which do work with
- * (S, S, S, psi), and of (mass, mass) with (T, psi'). place: where the search for entries of column k begins */
+/* Entries of velocity k and those above its node, all of them at once: wrenches (turned, by_u, back, mass), in lanes, do work with
+ * (S, S, S, psi'), and the last two with psi and T. place: where the search for entries of column k begins */
 CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, const Force *by_u,
                                 const Force *back, const Force *mass, sunindextype place,
                                 const Entries *K, const Entries *C) {
-  Column w[6] = {{0}}, x;
-  Couple m[6] = {{0}}, y;
-  for (int l = 0; l < 3; l++) {
-    w[l]     = (Column){turned->F[l], by_u->F[l], back->F[l], back->F[l]};
-    w[3 + l] = (Column){turned->N[l], by_u->N[l], back->N[l], back->N[l]};
-    m[l]     = (Couple){mass->F[l], mass->F[l]};
-    m[3 + l] = (Couple){mass->N[l], mass->N[l]};
-  }
+  const Force *const of[4] = {turned, by_u, back, mass};
+  Padded lanes[6];
+  Column w[6], x, y;
+  for (int l = 0; l < 4; l++)
+    for (int c = 0; c < 3; c++) lanes[c][l] = of[l]->F[c], lanes[3 + c][l] = of[l]->N[c];
+  for (int c = 0; c < 6; c++) load3(lanes[c], &w[c]);
   for (int i = tree->node_of_velocity[k]; tree->node[i].parent != GROUND;) {
     const sunrealtype *r = tree->motion[i + 1].r;
-    w[3] += r[1] * w[2] - r[2] * w[1], m[3] += r[1] * m[2] - r[2] * m[1];
-    w[4] += r[2] * w[0] - r[0] * w[2], m[4] += r[2] * m[0] - r[0] * m[2];
-    w[5] += r[0] * w[1] - r[1] * w[0], m[5] += r[0] * m[1] - r[1] * m[0];
+    w[3] += r[1] * w[2] - r[2] * w[1];
+    w[4] += r[2] * w[0] - r[0] * w[2];
+    w[5] += r[0] * w[1] - r[1] * w[0];
     i = tree->node[i].parent;
     for (int j = tree->node[i].u + tree->node[i].nu - 1; j >= tree->node[i].u; j--) {
       const struct Along_ *up = &tree->along[j];
-      Column sum              = {0};
-      Couple rest             = {0};
-      for (int l = 0; l < 6; l++) {
-        load3(up->of[l], &x), sum += w[l] * x;
-        memcpy(&y, up->by[l], sizeof y), rest += m[l] * y;
+      Column first = {0}, second = {0};
+      for (int l = 0; l < 3; l++) {
+        load3(up->by_first[l], &x), load3(up->by_first[3 + l], &y);
+        first += w[l] * x + w[3 + l] * y;
+        load3(up->by_second[l], &x), load3(up->by_second[3 + l], &y);
+        second += w[l] * x + w[3 + l] * y;
       }
       const sunindextype to = treeEntry(K, j, k, &place), across = below(K, k, j);
-      K->data[to] -= sum[0], C->data[to] -= sum[1];
-      C->data[across] -= sum[2] + rest[0], K->data[across] -= sum[3] + rest[1];
+      K->data[to] -= first[0], C->data[to] -= first[1];
+      C->data[across] -= first[2] + second[3], K->data[across] -= first[3] + second[2];
     }
   }
 }
@@ -581,10 +581,9 @@ int treeMotions(Tree *tree) {
                         T[2]    = {to->T.v[l], to->T.w[l]},
                         rate[2] = {to->psi_rate.v[l], to->psi_rate.w[l]};
       for (int h = 0; h < 2; h++) {
-        const Column of = {S[h], S[h], S[h], psi[h]};
-        const Couple by = {T[h], rate[h]};
-        store4(&of, to->of[3 * h + l]);
-        memcpy(to->by[3 * h + l], &by, sizeof by);
+        const Column first = {S[h], S[h], S[h], rate[h]}, second = {0, 0, psi[h], T[h]};
+        store4(&first, to->by_first[3 * h + l]);
+        store4(&second, to->by_second[3 * h + l]);
       }
     }
   }
