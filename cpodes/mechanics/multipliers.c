@@ -82,11 +82,18 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   return CP_SUCCESS;
 }
 
+/* The part of the multipliers that roundoff of the solver is: of rows at a narrow angle, as those of bodies that friction wedges, it is
+ * that of A M^{-1} A^T divided by the square of the sine. */
+static double roundoffOf(const CPMech mech) {
+  const double sine = mech->kkt->sine;
+  return fmin(CP_INEXACT, CP_FUZZ / (sine * sine));
+}
+
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda) {
   CPMechMultipliers *it = &mech->multipliers;
   const int nu = mech->nu, m = mech->m;
-  double change = 0.0, *next = it->next, *before = it->before;
+  double change = 0.0, last = INFINITY, *next = it->next, *before = it->before;
   int flag = cpMechKkt(mech, s, f, b, a, lambda);
   for (int k = 0; !flag && k < CP_MOST_ITERATIONS; k++) {
     double size = 0.0, total = 0.0, moved = 0.0;
@@ -108,7 +115,9 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     /* Multipliers that are zero, as at an event at which a contact opens, are known only up to the
      * roundoff of the forces. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
-    const int converged = resolved || change <= CP_ITERATED * size;
+    const int stagnates = change <= roundoffOf(mech) * size && !(change < 0.5 * last);
+    const int converged = resolved || stagnates || change <= CP_ITERATED * size;
+    last                = change;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
     if (converged) return CP_SUCCESS;
