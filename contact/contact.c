@@ -411,6 +411,8 @@ static int build(CPContact c) {
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
                 {&c->force, (size_t)c->nu, sizeof *c->force},
                 {&c->W, stored * stored, sizeof *c->W},
+                {&c->nonzero.first, stored + 1, sizeof *c->row},
+                {&c->nonzero.row, c->direct < c->stored ? stored * stored : 1, sizeof *c->row},
                 {&c->problem.W, r * r, sizeof *c->W},
                 {&c->problem.block, 9 * n, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 64 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 66 };
 
 /* ---- the system with contacts ---- */
 
@@ -178,6 +178,10 @@ struct CPContact_ {
    * to which restitution refers. */
   sunrealtype *W, *velocity, *before_v, *e, *compression;
   int *row, *order; /* [na] row: the row of A of each row of the problem */
+  /* Of a W that is stored, but not factored: the rows [first[j] ... first[j + 1] - 1] of the entries of column j that are not 0 */
+  struct {
+    int *first, *row; /* [stored + 1], [stored stored] */
+  } nonzero;
   /* [npoints]; event_before: the events before the newest ones */
   CPContactEvent *event, *event_before, *event_own; /* own: while the phases are found anew */
   int *fired;                                       /* [ROOTS npoints] roots of the newest event */

@@ -195,18 +195,33 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld) {
   return c->problem.times ? c->problem.block + 9 * k : c->W + c->problem.law[k].first * (1 + *ld);
 }
 
-/* The product with a stored W, for an event that is too large for factors. */
+/* The product with a stored W, for an event that is too large for factors. A contact moves those of its two bodies and of what joints
+ * and drives hold to these: most entries of W are zero. */
 static int storedTimes(void *contact, const sunrealtype *x, sunrealtype *y) {
   const CPContact c = contact;
-  contactSquareTimes(c->problem.n, c->W, x, y);
+  const int n       = c->problem.n;
+  memset(y, 0, (size_t)n * sizeof *y);
+  for (int j = 0; j < n; j++) {
+    const sunrealtype *W = c->W + j * n, a = x[j];
+    for (int k = c->nonzero.first[j]; k < c->nonzero.first[j + 1] && a != 0.0; k++)
+      y[c->nonzero.row[k]] += W[c->nonzero.row[k]] * a;
+  }
   return 0;
 }
 
 static void prepareStored(CPContact c) {
   ContactProblem *P = &c->problem;
+  const int n       = P->n;
+  int number        = 0;
+  for (int j = 0; j < n; j++) {
+    c->nonzero.first[j] = number;
+    for (int i = 0; i < n; i++)
+      if (c->W[i + j * n] != 0.0) c->nonzero.row[number++] = i;
+  }
+  c->nonzero.first[n] = number;
   for (int k = 0; k < P->ncontacts; k++)
     for (int j = 0; j <= P->law[k].ntangents; j++)
-      keepBlock(P, k, j, c->W + (P->law[k].first + j) * P->n);
+      keepBlock(P, k, j, c->W + (P->law[k].first + j) * n);
   P->times = storedTimes, P->data = c;
 }
 
