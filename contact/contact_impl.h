@@ -196,6 +196,10 @@ struct CPContact_ {
   /* Step, its least value, and the time of the latest step in which the set of loaded contacts
    * changed. */
   sunrealtype h, least_h, t_busy;
+  int slides; /* a contact with friction has slid in the newest step */
+  /* yields: where the laws have no solution, a shorter step or time stepping is tried, which is no failure; yielded: time stepping
+   * begins for that */
+  int yields, yielded;
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
   char *lifted;                  /* [npoints] workspace (lift.c) */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
@@ -475,7 +479,7 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
 int contactSolveProblem(CPContact c);
 /* Writes that there is none to the log, and returns the code, for contactReported or contactTell. */
 int contactNoSolution(CPContact c, sunrealtype t, const char *what);
-/* Reports the text of the log with this code, and returns it. */
+/* Reports the text of the log with this code, unless another way is tried (yields), and returns it. */
 int contactReported(CPContact c, int flag, const char *function);
 /* N of the problem's contacts that multipliers load, under the forces P->x: N [nloaded], out. Returns 0 or CPMechSolve's code. */
 int contactLoads(CPContact c, sunrealtype *N);

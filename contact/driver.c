@@ -415,9 +415,15 @@ static void announceBegin(CPContact c) {
   c->nrecent = 0;
   c->stats.nintervals++;
   c->stats.interval_begin = c->stats.interval_end = c->t;
-  cpReport(&c->log, CV_WARNING, "CPSessionRun",
-           "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
-           c->dense, c->dense_time);
+  if (c->yielded)
+    cpReport(&c->log, CV_WARNING, "CPSessionRun",
+             "from t = %.15g on: time stepping, since no accelerations satisfy the laws of contact",
+             c->t);
+  else
+    cpReport(&c->log, CV_WARNING, "CPSessionRun",
+             "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
+             c->dense, c->dense_time);
+  c->yielded = 0;
 }
 
 static void announceEnd(CPContact c) {
@@ -509,6 +515,14 @@ static void take(CPContact c, const int *found) {
   }
 }
 
+/* Begins time stepping at an event at which the laws have no solution, as of bodies that are wedged while they slide: contacts then act by
+ * impulses, in any direction. The event itself does not happen. */
+static int yield(CPContact c, sunrealtype t, int *changed) {
+  EACH_NEAR(c, i) c->event[i].struck = 0, c->event[i].before = c->event[i].after;
+  *changed = c->yielded = 1;
+  return contactBeginTimeStepping(c, t);
+}
+
 /* Handles the event at c->fired. changed: out. If that fails, the integrator is already past the event. */
 static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
   const char *function = "CPSessionRun";
@@ -519,12 +533,15 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
     if (!flag) c->sens.t_minus = t;
   }
   if (!flag && c->sens.Ns > 0) flag = contactSensBefore(c, t, y, function);
+  c->yields = c->dense > 0;
   if (!flag) flag = contactEvent(c, t, y, changed, function);
+  if (c->yields && flag == CP_CONTACT_NO_SOLUTION) flag = yield(c, t, changed);
+  c->yields = 0;
   if (!flag && *changed) {
     if (c->sens.Ns > 0) contactDecided(c, c->sens.decided);
     if (c->sens.Ns > 0) flag = contactEventTimes(c, t, function);
     if (!flag && c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
-    if (!flag && areDense(c, t)) flag = contactBeginTimeStepping(c, t);
+    if (!flag && !c->time_stepping && areDense(c, t)) flag = contactBeginTimeStepping(c, t);
     if (flag) c->time_stepping = 0, contactUndo(c, y);
     else c->side = !c->side;
   }
@@ -567,7 +584,16 @@ static int endTimeStepping(CPContact c, sunrealtype t, N_Vector y) {
   if ((flag = contactMeasure(c, t, y, function))) return flag;
   EACH_NEAR(c, i) /* as if each closed gap had just had a root */
     c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
-  if ((flag = contactEvent(c, t, y, &changed, function))) return flag;
+  c->yields = 1;
+  flag      = contactEvent(c, t, y, &changed, function);
+  c->yields = 0;
+  if (flag == CP_CONTACT_NO_SOLUTION) { /* It goes on, from y as it was. */
+    c->t_busy = t;
+    contactOpenAll(c);
+    flag = contactActivate(c);
+    return flag ? contactPassOn(c, flag) : CP_CONTINUE;
+  }
+  if (flag) return flag;
   c->time_stepping = 0;
   flag             = contactRestart(c, t, y);
   forgetRoots(c);

@@ -117,6 +117,7 @@ static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, 
 int contactTell(CPContact c, sunrealtype t, N_Vector y, int flag, const char *function) {
   char reason[CP_TEXT_LENGTH], name[CP_TEXT_LENGTH / 2] = "", holds[CP_TEXT_LENGTH / 2] = "";
   if (flag != CP_CONTACT_PENETRATION && flag != CP_CONTACT_NO_SOLUTION) return flag;
+  if (flag == CP_CONTACT_NO_SOLUTION && c->yields) return flag;
   memcpy(reason, c->log.text, sizeof reason);
   const CPEquations *own = c->model;
   const int late         = flag == CP_CONTACT_NO_SOLUTION || t > c->t_first;

@@ -308,6 +308,7 @@ int contactNoSolution(CPContact c, sunrealtype t, const char *what) {
 
 int contactReported(CPContact c, int flag, const char *function) {
   char text[CP_TEXT_LENGTH];
+  if (c->yields && flag == CP_CONTACT_NO_SOLUTION) return flag;
   memcpy(text, c->log.text, sizeof text);
   return cpReport(&c->log, flag, function, "%s", text);
 }

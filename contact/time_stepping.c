@@ -59,6 +59,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
     pressed |= c->point[P->law[k].contact].is_held || c->v[c->row[P->law[k].first]] < 0.0;
   if (pressed) flag = contactPose(c, t, y, function);
   memset(c->keep, 0, (size_t)c->npoints);
+  c->slides = 0;
   if (!pressed || flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) {
     const Point *point = &c->point[P->law[k].contact];
@@ -73,7 +74,13 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   }
   if (contactRestitution(c, &factor))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
-  for (int k = 0; k < P->ncontacts; k++) c->keep[P->law[k].contact] = P->x[P->law[k].first] > 0.0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const ContactLaw *law  = &P->law[k];
+    const sunrealtype zero = c->small_v * c->scale[c->point[law->contact].tangent];
+    c->keep[law->contact]  = P->x[law->first] > 0.0;
+    c->slides |= c->keep[law->contact] && law->mu > 0.0 &&
+                 contactLength(law->ntangents, P->w + law->first + 1) > zero;
+  }
   flag = contactApplyImpulses(c, t, y, function);
   return flag == CP_CONTACT_NO_SOLUTION ? contactReported(c, flag, function) : flag;
 }
@@ -177,20 +184,26 @@ int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, c
   sunrealtype h = is_last ? tout - t0 : c->h, error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {
+    c->yields = h > least;
     goBack(c, y, t);
     flag    = step(c, t0 + h, y, t, function);
     changed = hasChanged(c, c->trial_carries);
+    if (flag == CP_CONTACT_NO_SOLUTION && c->yields)
+      continue; /* at other places there may be impulses */
     if (flag || h <= contactResolution(t0)) break;
     N_VScale(1.0, y, c->trial);
     goBack(c, y, t);
     flag    = step(c, t0 + h / 2, y, t, function);
     changed = hasChanged(c, c->trial_carries);
-    if (flag) break;
-    flag = step(c, t0 + h, y, t, function);
-    changed |= hasChanged(c, c->trial_carries);
-    error = difference(c, c->trial, y);
+    if (!flag) {
+      flag = step(c, t0 + h, y, t, function);
+      changed |= hasChanged(c, c->trial_carries);
+      error = difference(c, c->trial, y);
+    }
+    if (flag == CP_CONTACT_NO_SOLUTION && c->yields) continue;
     if (flag || error <= 1.0 || h <= least) break;
   }
+  c->yields = 0;
   if (flag < 0) { /* The next call starts from here again. */
     goBack(c, y, t);
     return flag;
@@ -198,7 +211,7 @@ int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, c
   c->t = *t;
   N_VScale(1.0, y, c->newest);
   memcpy(c->carries, c->trial_carries, (size_t)c->npoints);
-  if (changed) c->t_busy = *t;
+  if (changed || c->slides) c->t_busy = *t;
   if (halved) c->h = fmax(h, least);
   /* The error of a step of order one grows with h^2. */
   else if (h == c->h && 4 * error <= 1.0) c->h = fmin(2 * h, most);

@@ -109,9 +109,9 @@ CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn, vo
  */
 CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *data);
 /**
- * If more than nevents >= 2 events occur within duration > 0, continues with time stepping until the set of contacts that
- * carry forces has been the same for duration / nevents. Then events are located again. With nevents = 0 (default) this
- * never happens.
+ * If more than nevents >= 2 events occur within duration > 0, or the accelerations at an event have no solution, continues with
+ * time stepping until the set of contacts that carry forces has been the same for duration / nevents, and none with friction has slid.
+ * Then events are located again. With nevents = 0 (default) this never happens.
  *
  * In such an interval the method is of order one: contacts act by impulses at the ends of steps, with the laws of impacts,
  * and negative gaps are projected. A step is at most duration / (4 nevents) long. It is halved up to 5 times until its

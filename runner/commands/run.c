@@ -23,6 +23,7 @@ enum {
   KEY_NORM,
   KEY_FORM,
   KEY_MAX_STEP,
+  KEY_TIME_STEPPING,
   KEY_STRICT,
   KEY_NO_ESTIMATE,
   KEY_CURVES,
@@ -42,6 +43,10 @@ static const struct argp_option options[] = {
     {"t-end", 't', "TIME", 0, "end of the motion, default: the model's", 1},
     {"max-step", KEY_MAX_STEP, "TIME", 0,
      "longest step, default: none; with events a 200th of the motion", 1},
+    {"time-stepping", KEY_TIME_STEPPING, "N:TIME", 0,
+     "where more than N events of contacts lie within TIME, as in a heap, steps of order one take "
+     "over until the contacts are calm; default: the model's, or never",
+     1},
     MODEL_PARAM_OPTION(1),
     {"form", KEY_FORM, "FORM",
      0, "mech: mass matrix, forces, constraints (default if the model has it); ode: y' = f with invariants",
@@ -103,6 +108,20 @@ static int parse_form(const char *text, RunForm *form) {
   return 0;
 }
 
+/* "N:TIME" */
+static int parse_time_stepping(const char *text, RunSettings *s) {
+  char number[20], *colon = strchr(text, ':');
+  const size_t length = colon ? (size_t)(colon - text) : sizeof number;
+  if (length >= sizeof number)
+    return complain("--time-stepping must be N:TIME, such as 20:0.4, and is \"%s\"", text);
+  memcpy(number, text, length);
+  number[length] = 0;
+  return parse_whole("--time-stepping", number, 2, 1000000, &s->dense_events) ||
+                 parse_positive("--time-stepping", colon + 1, 1e300, &s->dense_time)
+             ? -1
+             : 0;
+}
+
 static int take_option(RunOptions *o, int key, const char *text) {
   RunSettings *s = &o->settings;
   switch (key) {
@@ -125,6 +144,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
   case KEY_MAX_STEP: return parse_positive("--max-step", text, 1e300, &s->max_step);
+  case KEY_TIME_STEPPING: return parse_time_stepping(text, s);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);

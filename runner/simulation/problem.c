@@ -102,8 +102,12 @@ CPMech problem_mech(const Problem *p) {
 /* Lets the contacts act in p->mech. */
 static int create_contact(Problem *p) {
   const CPPlugin *model = p->model;
+  const RunSettings *s  = &p->settings;
+  const bool own        = s->dense_events == 0;
   p->contact            = CPContactCreate(p->mech, model->ncontacts, model->contact);
-  return !p->contact || CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time);
+  return !p->contact ||
+         CPContactSetTimeStepping(p->contact, own ? model->dense_events : (int)s->dense_events,
+                                  own ? model->dense_time : s->dense_time);
 }
 
 static int close_loops(const Problem *p) {

@@ -24,6 +24,9 @@ typedef struct {
   double rtol, atol, t_end;
   /* 0: none; with events, a 200th of the motion. */
   double max_step;
+  /* Time stepping starts where more contact events lie within this time [s]; 0: the model's */
+  long dense_events;
+  double dense_time;
   long outputs;       /* equally spaced, without the start; 0: each step */
   RunForm form;       /* AUTO: MECH if available */
   const char *linsol; /* name; NULL: the default */
