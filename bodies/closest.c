@@ -405,6 +405,67 @@ static void betweenBalls(const sunrealtype *x, int degree, Taylor *gap, Taylor *
   for (int k = 0; k < 3; k++) at[k] = taylorConstant(VARIABLES, degree, 0);
 }
 
+/* The point of a solid with the outward normal m, for which any of a face or line will do: q, out */
+static void extreme(const Solid *s, const sunrealtype *m, sunrealtype *q) {
+  Taylor at[3], n[3];
+  Feature f = closestSupport(s, m);
+  constants(3, m, n);
+  memset(f.line, 0, sizeof f.line);
+  pointOf(s, &f, n, NULL, at);
+  for (int k = 0; k < 3; k++) q[k] = at[k].v;
+}
+
+/* n: out, the outward normal of a feature that is a flat face. Returns 1 if it is none. */
+static int isNoFace(const Feature *f, sunrealtype *n) {
+  int flat = -1;
+  for (int k = 0; k < 3; k++)
+    if (f->end[k] && f->line[(k + 1) % 3] && f->line[(k + 2) % 3]) flat = k;
+  for (int k = 0; k < 3; k++) n[k] = k == flat ? f->end[k] : 0;
+  return flat < 0;
+}
+
+/* The distance along n of the planes that touch a, and b, at most that of the solids; qa, qb: out, where */
+static sunrealtype alongNormal(const Closest *c, const sunrealtype *n, sunrealtype *qa,
+                               sunrealtype *qb) {
+  sunrealtype m[3], x[3], sum = 0;
+  closestToB(c, 1, n, m);
+  for (int k = 0; k < 3; k++) m[k] = -m[k];
+  extreme(c->solid[0], n, qa), extreme(c->solid[1], m, qb);
+  closestFromB(c, qb, x);
+  for (int k = 0; k < 3; k++) sum += n[k] * (x[k] - qa[k]);
+  return sum;
+}
+
+/* The same of solids with parallel flat faces, of whose points many are nearest: the largest distance along the normal of a face, or that
+ * of the first guess. Returns 1, with no results, if the solids are not apart by more than errors. */
+static int betweenPlanes(Closest *c, int degree, Taylor *gap, Taylor *n, Taylor *at) {
+  const sunrealtype size = closestSize(c->solid[0]) + closestSize(c->solid[1]);
+  Taylor X[3], Q[3][3], q[3];
+  sunrealtype qa[3], qb[3], normal[3], m[3];
+  if (closestGuess(c, 0)) return 1;
+  sunrealtype best = alongNormal(c, c->z, qa, qb);
+  for (int side = 0; side < 2; side++) {
+    if (isNoFace(&c->feature[side], m)) continue;
+    for (int i = 0; i < 3; i++)
+      normal[i] = side ? -(c->R[i][0] * m[0] + c->R[i][1] * m[1] + c->R[i][2] * m[2]) : m[i];
+    const sunrealtype far = alongNormal(c, normal, qa, qb);
+    if (far > best) best = far, memcpy(c->z, normal, sizeof normal);
+  }
+  *gap = taylorConstant(VARIABLES, degree, 0);
+  if (!(best > sqrt(DBL_EPSILON) * size)) return 1;
+  alongNormal(c, c->z, qa, qb);
+  moved(c->x, c->R, degree, X, Q);
+  for (int k = 0; k < 3; k++) q[k] = taylorConstant(VARIABLES, degree, qb[k]);
+  turned(Q, q, at);
+  for (int k = 0; k < 3; k++) {
+    n[k] = taylorConstant(VARIABLES, degree, c->z[k]);
+    taylorAdd(c->z[k], &X[k], gap);
+    taylorAdd(c->z[k], &at[k], gap);
+  }
+  gap->v = best;
+  return 0;
+}
+
 /* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
 static int search(Closest *c, sunrealtype less) {
   enum { CHANGES = 8 };
@@ -447,7 +508,8 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
       }
       *gap = z[3];
       memcpy(n, z, 3 * sizeof *n);
-    } else { /* balls around both, which are nearer to each other */
+    } else if (betweenPlanes(&c, degree, gap, n,
+                             at)) { /* balls around both, which are nearer to each other */
       betweenBalls(x, degree, gap, n, at);
       skin[0] = closestRadius(a), skin[1] = closestRadius(b);
       flat = 1;

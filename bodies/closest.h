@@ -28,7 +28,8 @@ typedef struct {
  * normal from a to b; at: out, the point of the surface of b, from the centre of b, in the axes of a. All are functions of six
  * variables, up to this degree: three displacements of b along the axes of a, and three components of a rotation vector about them.
  * Below zero the gap is minus the depth, as long as that is less than radii of curvature. Returns 0, or 1 if there are no such
- * points, or more than one: on a plane the results are those of one of them, else those of balls around both solids. */
+ * points, where the results are those of balls around both solids, or on a plane more than one, where they are those of one of them. Between
+ * parallel faces that are apart they are those of one of them as well. */
 int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealtype R[3][3],
                   int degree, Taylor *gap, Taylor *n, Taylor *at);
 

@@ -229,6 +229,45 @@ START_TEST(nearly_parallel_capsules_touch_at_an_end) {
 }
 END_TEST
 
+/* Two cylinders, half as long as h, whose flat ends are parallel or nearly so, 0.6 m from each other: the lowest point of the rim of the
+ * upper one is over the end of the lower one, or any point of its end is as near. Robots in their zero pose have such pairs. */
+START_TEST(flat_ends_that_are_apart_have_their_distance) {
+  static const double tilts[]  = {0, 1e-15, 1e-12, 1e-9, 2e-7, 1e-5, 1e-3, 0.1};
+  static const double shifts[] = {0, 0.05, -0.15}, h = 0.2, r = 0.1;
+  for (int k = 0; k < 96; k++) {
+    const double tilt = (k % 2 ? 1 : -1) * tilts[k / 2 % 8], x = shifts[k / 16 % 3];
+    const int upper = k / 48; /* the number of the upper one */
+    CPBodies bodies = CPBodiesCreate(3, NULL);
+    CPMech mech;
+    for (int i = 0; i < 2; i++) {
+      const int up        = i == upper;
+      const char *name    = i ? "second" : "first";
+      const CPBody body   = {CP_NEW_BODY(i ? "two" : "one"), .mass = 1, .inertia = {1, 1, 1},
+                             .position   = {up * x, 0, up * (2 * h + 0.6)},
+                             .quaternion = {cos(up * tilt / 2), 0, sin(up * tilt / 2), 0}};
+      const CPShape shape = {CP_NEW_SHAPE(name),        .kind = CP_SHAPE_CYLINDER,
+                             .body = i ? "two" : "one", .in = CP_IN_BODIES,
+                             .on = {.axis = {0, 0, 1}}, .size = {up ? r : 3 * r, 0, 2 * h}};
+      add_element(bodies, &body.head);
+      add_element(bodies, &shape.head);
+    }
+    const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
+                                   .on = CP_ON_SHAPE};
+    add_element(bodies, &contact.head);
+    ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+    N_Vector y       = CPBodiesState(bodies, test_context);
+    CPSensor sensor  = CP_INIT(CPSensor);
+    const double gap = 0.6 + h - h * cos(tilt) - r * fabs(sin(tilt));
+    ck_assert_int_eq(CPMechGetSensor(mech, "contact.gap", 0, y, &sensor), CP_SUCCESS);
+    ck_assert_msg(fabs(sensor.value[0] - gap) <= 1e-14, "tilt %g, shift %g: %.17g, %.17g", tilt, x,
+                  (double)sensor.value[0], gap);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&bodies);
+  }
+}
+END_TEST
+
 START_TEST(shapes_that_are_deep_in_each_other_have_rows) {
   const int a = _i / KINDS, b = _i % KINDS;
   if (!touches(a, b)) return;
@@ -242,8 +281,9 @@ START_TEST(shapes_that_are_deep_in_each_other_have_rows) {
     N_VGetArrayPointer(y)[7 + k] = N_VGetArrayPointer(y)[k]; /* the same place */
   for (int moved = 0; moved < 2; moved++) {
     const sunrealtype gap = gap_at(bodies, mech, y, frame);
-    ck_assert_msg(isfinite(gap) && (gap < 0 || a == CP_SHAPE_PLANE), "shapes %d and %d: gap %g", a,
-                  b, gap);
+    /* The centres of wheels are not those of the bodies: after the move their flat ends are apart, by 0.01. */
+    const int may_be_apart = a == CP_SHAPE_PLANE || (a == CP_SHAPE_WHEEL && b == a && moved);
+    ck_assert_msg(isfinite(gap) && (gap < 0 || may_be_apart), "shapes %d and %d: gap %g", a, b, gap);
     ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
     N_VGetArrayPointer(y)[7] += 0.05;
   }
@@ -360,6 +400,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, every_pair_of_shapes_has_exact_derivatives, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, gaps_are_those_of_other_programs, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, no_other_points_are_nearer, 0, KINDS * KINDS);
+  tcase_add_test(tc, flat_ends_that_are_apart_have_their_distance);
   tcase_add_test(tc, nearly_parallel_capsules_touch_at_an_end);
   tcase_add_loop_test(tc, shapes_that_are_deep_in_each_other_have_rows, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, wrong_contacts_of_shapes_are_named, 0, 10);
