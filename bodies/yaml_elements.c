@@ -319,6 +319,7 @@ static int checkCoupler(Reader *r, const yaml_node_t *n, Element *e) {
   CouplerKeys *own         = &e->coupler;
   const yaml_node_t *ratio = yamlSection(r, n, "ratio"), *function = yamlSection(r, n, "function");
   const long count = lengthOf(yamlSection(r, n, "of"));
+  if (count < 2) return yamlWrong(r, n->start_mark, "of must have two coordinates or more");
   if (lengthOf(ratio) != count)
     return yamlWrong(r, ratio->start_mark, "ratio must have as many numbers as of has coordinates");
   if (function && !(own->coupler.function = r->function[0]))

@@ -377,17 +377,17 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
   case NODES: return readNodes(r, n, f, (PathKeys *)(void *)at);
   case POINTS: return readPoints(r, n, f, (const sunrealtype **)(void *)at);
-  case RATIOS: return yamlNumbers(r, n, f, 2, CP_MOST_COUPLED, "2 to 8", x);
+  case RATIOS: return yamlNumbers(r, n, f, 1, CP_MOST_COUPLED, "1 to 8", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};
     return readFormula(r, n, f, 1, second, &unit[r->angle], 0, x);
   }
   case COORDINATES:
     if (n->type != YAML_SEQUENCE_NODE ||
-        n->data.sequence.items.top - n->data.sequence.items.start < 2 ||
+        n->data.sequence.items.top - n->data.sequence.items.start < 1 ||
         n->data.sequence.items.top - n->data.sequence.items.start > CP_MOST_COUPLED)
-      return yamlWrong(r, n->start_mark, "%s must be a list of two coordinates, or up to %d",
-                       f->key, CP_MOST_COUPLED);
+      return yamlWrong(r, n->start_mark, "%s must be a list of coordinates, at most %d", f->key,
+                       CP_MOST_COUPLED);
     for (int i = 0; i < n->data.sequence.items.top - n->data.sequence.items.start; i++)
       if (yamlCoordinate(r, yamlNode(r, n->data.sequence.items.start[i]), f->key,
                          (CPCoordinate *)(void *)at + i))

@@ -147,6 +147,28 @@ static int turns(CPBodies b, const CPCoordinate *of) {
          (term.m.kind == ANGLE || (term.m.kind == OWN && term.m.j == 1));
 }
 
+static const char missing_tendon[] =
+    "a tendon by a function, with divided parts, or with more of them than files have";
+
+static void putMissing(Text *text, const char *what, const char *name) {
+  bodiesPut(text, "# %s, which has no text, is missing: %s\n", what, name);
+}
+
+/* Does the element act on a tendon that is missing? */
+static int hangs(const Record *r, const CPElement *e) {
+  const void *element = e;
+  const char *of      = e->kind == CP_ELEMENT_LIMIT      ? ((const CPLimit *)element)->of[0].joint
+                        : e->kind == CP_ELEMENT_FRICTION ? ((const CPFriction *)element)->of.joint
+                        : e->kind == CP_ELEMENT_ACTUATOR ? ((const CPActuator *)element)->of.joint
+                                                         : NULL;
+  Text line           = {0};
+  if (!of || !r->text[MISSING].text) return 0;
+  putMissing(&line, missing_tendon, of);
+  const int found = line.text && strstr(r->text[MISSING].text, line.text);
+  free(line.text);
+  return found;
+}
+
 /* Does a function, or what files cannot say, belong to the element? */
 static const char *lost(const CPElement *e) {
   const void *element = e;
@@ -178,7 +200,15 @@ static const char *lost(const CPElement *e) {
   case CP_ELEMENT_ROPE: return "a rope";
   case CP_ELEMENT_CONTROLLER: return "a controller";
   case CP_ELEMENT_RELEASE: return "a release";
-  case CP_ELEMENT_TENDON: return "a tendon";
+  case CP_ELEMENT_TENDON: {
+    const CPTendon *tendon = element;
+    int divided            = tendon->function != NULL;
+    for (int k = 0; k < tendon->nnodes - 1 && tendon->divisor; k++)
+      divided = divided || tendon->divisor[k] != 1;
+    return divided || tendon->nnodes > CP_MOST_NODES || tendon->ncoordinates > CP_MOST_COUPLED
+               ? missing_tendon
+               : NULL;
+  }
   default: return NULL;
   }
 }
@@ -194,18 +224,53 @@ static int isWritten(const Field *first, const Field *f) {
   return 0;
 }
 
+/* Writes n coordinates and their ratios, those from number `first` on from the lists `more`. */
+static void putSum(Record *r, int which, int n, int first, const CPCoordinate *of,
+                   const CPCoordinate *more, const sunrealtype *ratio,
+                   const sunrealtype *more_ratio) {
+  put(r, which, ", of: [");
+  for (int i = 0; i < n; i++) {
+    if (i) put(r, which, ", ");
+    putCoordinate(r, which, i < first ? &of[i] : &more[i - first]);
+  }
+  put(r, which, "], ratio: [");
+  for (int i = 0; i < n; i++)
+    put(r, which, "%s%.17g", i ? ", " : "", (double)(i < first ? ratio[i] : more_ratio[i - first]));
+  put(r, which, "]");
+}
+
+static void putPath(Record *r, int which, const CPTendon *t) {
+  put(r, which, ", along: [");
+  for (int k = 0; k < t->nnodes; k++) {
+    const CPRopeNode *node = &t->node[k], *side = t->side ? t->side[k] : NULL;
+    put(r, which, k ? ", {body: " : "{body: ");
+    putName(r, which, node->body ? node->body : "ground");
+    put(r, which, ", at: "), putNumbers(r, which, node->point, 3);
+    if (node->radius != 0) put(r, which, ", radius: %.17g", (double)node->radius);
+    if (length3(node->axis) > 0) put(r, which, ", axis: "), putNumbers(r, which, node->axis, 3);
+    if (node->turns) put(r, which, ", turns: %d", node->turns);
+    if (side) {
+      put(r, which, ", side: "), putNumbers(r, which, side->point, 3);
+      put(r, which, ", side_body: "), putName(r, which, side->body ? side->body : "ground");
+    }
+    put(r, which, "}");
+  }
+  put(r, which, "]");
+}
+
 static void putElement(CPBodies b, const CPElement *e) {
   Record *r            = b->written;
   const ElementKeys *k = yaml_elements;
   const int kind       = (int)e->kind;
   const char *start = (const char *)e, *what = lost(e);
   while (k->key && k->kind != e->kind) k++;
+  if (!what && hangs(r, e)) what = "what acts on a missing tendon";
   /* Nor do tables have what is made of a list, but for the coordinates of couplers. */
   for (const Field *f = k->fields; k->key && f->key && e->kind != CP_ELEMENT_COUPLER; f++)
     if (!what && f->required && f->offset >= k->size) what = k->what;
   if (what || !k->key || kind >= MOST_KINDS) {
-    put(r, MISSING, "# %s, which has no text, is missing: %s\n", what ? what : "an element",
-        e->name);
+    putMissing(&r->text[MISSING], what ? what : "an element", e->name);
+    r->failed = r->failed || r->text[MISSING].failed;
     return;
   }
   put(r, kind, "  - {name: ");
@@ -215,7 +280,7 @@ static void putElement(CPBodies b, const CPElement *e) {
     if (f->offset >= k->size || isWritten(k->fields, f)) continue;
     /* Without these keys numbers are others than 0. */
     const int is_number =
-        (kind == CP_ELEMENT_SPRING && !strcmp(f->key, "free")) ||
+        ((kind == CP_ELEMENT_SPRING || kind == CP_ELEMENT_TENDON) && !strcmp(f->key, "free")) ||
         (kind == CP_ELEMENT_LIMIT && (!strcmp(f->key, "lower") || !strcmp(f->key, "upper")));
     const sunrealtype *x       = (const sunrealtype *)(const void *)(start + f->offset);
     const CPActuator *actuator = (const CPActuator *)(const void *)e;
@@ -227,20 +292,18 @@ static void putElement(CPBodies b, const CPElement *e) {
   }
   if (e->kind == CP_ELEMENT_COUPLER) {
     const CPCoupler *c = (const CPCoupler *)(const void *)e;
-    for (int ratio = 0; ratio < 2; ratio++) {
-      put(r, kind, ratio ? "], ratio: [" : ", of: [");
-      for (int i = 0; i < 2 + c->nmore; i++) {
-        if (i) put(r, kind, ", ");
-        if (ratio) put(r, kind, "%.17g", (double)(i < 2 ? c->ratio[i] : c->more_ratio[i - 2]));
-        else putCoordinate(r, kind, i < 2 ? &c->of[i] : &c->more[i - 2]);
-      }
-    }
-    put(r, kind, "]");
+    putSum(r, kind, 2 + c->nmore, 2, c->of, c->more, c->ratio, c->more_ratio);
     if (c->function) {
       put(r, kind, ", function: \"");
       putFunction(r, kind, c->function, "x", turns(b, &c->of[1]) ? "" : "m");
       put(r, kind, "\"");
     }
+  }
+  if (e->kind == CP_ELEMENT_TENDON) {
+    const CPTendon *t = (const CPTendon *)(const void *)e;
+    if (t->ncoordinates > 0)
+      putSum(r, kind, t->ncoordinates, t->ncoordinates, t->of, NULL, t->ratio, NULL);
+    if (t->nnodes > 0) putPath(r, kind, t);
   }
   const CPDrive *drive = (const CPDrive *)(const void *)e;
   if (e->kind == CP_ELEMENT_DRIVE && drive->function) {

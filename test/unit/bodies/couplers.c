@@ -181,7 +181,7 @@ END_TEST
 static const struct {
   const char *keys, *rule;
 } wrong_tendons[] = {
-    {"of: [a, b], ratio: [1]", "list of 2 to 8 numbers"},
+    {"of: [a, b], ratio: [1]", "ratio must have as many numbers"},
     {"of: [a, b], ratio: [1, 2, 3]", "ratio must have as many numbers"},
     {"of: [a, b], ratio: [1, 0]", "g: ratios must not be 0"},
     {"of: [a, b], ratio: [1, 1], along: [{at: [0, 0, 0]}, {body: p, at: [1, 0, 0]}]",

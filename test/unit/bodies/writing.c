@@ -116,6 +116,24 @@ static const char robot[] =
 START_TEST(everything_of_a_robot_is_written) { assert_written("r.xml", robot); }
 END_TEST
 
+/* Tendons of one and of two coordinates, and along a path that wraps around a geom on the side of a site, with what acts on them.
+ * divisor: what stands behind the first site */
+#define PULLED(divisor)                                                                    \
+  "<mujoco><worldbody><site name='w' pos='-.3 .2 1'/><body name='a'><joint name='j' "      \
+  "axis='0 1 0'/>" BALL "<site name='on' pos='.1 .1 .05'/><geom name='g' type='cylinder' " \
+  "size='.05 .1' pos='.2 0 0' density='0'/><site name='by' pos='.2 .2 0'/><body name='b' " \
+  "pos='.4 0 0'><joint name='k' axis='0 0 1'/>" BALL "<site name='end' pos='.1 0 .1'/>"    \
+  "</body></body></worldbody><tendon><fixed name='one' limited='true' range='-1 1' "       \
+  "frictionloss='.2'><joint joint='j' coef='.5'/></fixed><fixed name='two' stiffness='3' " \
+  "springlength='0'><joint joint='j' coef='.5'/><joint joint='k' coef='-2'/></fixed>"      \
+  "<spatial name='path' stiffness='20' springlength='.4' damping='.3' limited='true' "     \
+  "range='0 9'><site site='w'/>" divisor                                                   \
+  "<site site='on'/><geom geom='g' sidesite='by'/><site site='end'/></spatial></tendon>"   \
+  "<actuator><motor tendon='path' gear='3'/><position tendon='two' kp='5'/></actuator></mujoco>"
+
+START_TEST(tendons_and_what_acts_on_them_are_written) { assert_written("r.xml", PULLED("")); }
+END_TEST
+
 /* A motion by a function of time, of a displacement, where the file's time is a plain number */
 static const char press[] = "Assembly\n\tName\n\t\tA\n\tRefPoints\n\t\tRefPoint\n\t\t\tMarkers\n\t"
                             "\t\t\tMarker\n\t\t\t\t\tName\n\t\t\t\t\t\tg\n"
@@ -141,13 +159,12 @@ START_TEST(what_has_no_text_is_listed) {
   ck_assert_mentions(written, "# a spring by a function, which has no text, is missing: c1_gas\n");
   CPBodiesFree(&a);
   free(written);
-  a = read_to_write(
-      "t.xml",
-      "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
-      "<tendon><fixed name='t' stiffness='1'><joint joint='j' coef='2'/></fixed></tendon></mujoco>",
-      YAML, &written);
+  a = read_to_write("t.xml", PULLED("<site site='on'/><pulley divisor='2'/>"), YAML, &written);
   ck_assert_msg(a != NULL, "%s", message);
-  ck_assert_mentions(written, "# a tendon, which has no text, is missing: t");
+  ck_assert_mentions(written, "files have, which has no text, is missing: path\n");
+  ck_assert_mentions(
+      written, "# what acts on a missing tendon, which has no text, is missing: path_limit\n");
+  ck_assert(strstr(written, "of: \"path\"") == NULL && strstr(written, "of: \"two\"") != NULL);
   CPBodies b = read_as("w.yaml", written, strlen(written));
   ck_assert_msg(b != NULL, "%s", message);
   CPBodiesFree(&a);
@@ -298,6 +315,7 @@ TEST_SUITE(writing) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, a_file_and_what_is_written_of_it_are_the_same);
   tcase_add_test(tc, everything_of_a_robot_is_written);
+  tcase_add_test(tc, tendons_and_what_acts_on_them_are_written);
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, what_has_no_text_is_listed);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);

@@ -76,7 +76,7 @@ static const struct {
     {BODY "springs: [{name: s, of: [j, 0.5]}]\n", "my.yaml:3:29:", "coordinate must be 0, 1 or 2"},
     {BODY "springs: [{name: s, of: j}]\n", "my.yaml:3:11:", "no joint \"j\""},
     {BODY "couplers: [{name: c, of: [j], ratio: [1, 2]}]\n",
-     "my.yaml:3:26:", "list of two coordinates"},
+     "my.yaml:3:12:", "of must have two coordinates or more"},
     {BODY "drives: [{name: d, of: j, rate: [1]}]\n", "my.yaml:3:33:", "finite"},
     {BODY "contacts: [{name: c, b: a, friction: much}]\n", "my.yaml:3:38:", "there is no \"much\""},
     {BODY "contacts: [{name: c, b: a, at_b: [0, 0, 0], friction: -1}]\n",
