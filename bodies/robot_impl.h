@@ -288,7 +288,7 @@ typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind
 void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass);
 /* How a mesh has mass: what it encloses, with volumes that count as positive or have signs; its convex hull; its surface */
 typedef enum { MESH_LEGACY, MESH_CONVEX, MESH_EXACT, MESH_SHELL } MeshWay;
-/* A mesh from a file, STL, OBJ or MSH according to the extension of its name, or from lists: point [3 npoints], and face [3 nfaces], the
+/* A mesh from a file, STL, OBJ, MSH or DAE according to the extension of its name, or from lists: point [3 npoints], and face [3 nfaces], the
  * indices of corners; without faces it is the convex hull. Its points are displaced by -refpos, turned back by refquat, and scaled. */
 typedef struct {
   const char *name, *data; /* data: NULL for lists */

@@ -1,4 +1,5 @@
 /* Masses of solids: boxes, ellipsoids and similar shapes, and the interior of a mesh of triangles. */
+#include "collada.h"
 #include "hull.h"
 #include "robot_impl.h"
 
@@ -325,13 +326,16 @@ static const char *sumMesh(const Mesh *m, MeshWay way, Mass *mass) {
 
 const char mesh_is_open[] = "is open";
 
+static int takeTriangle(void *mesh, sunrealtype corner[3][3]) { return addTriangle(mesh, corner); }
+
 /* m: out, owned by the caller, what a file or lists contain */
 static const char *readSource(const MeshSource *from, Mesh *m) {
   const char *wrong = NULL, *data = from->data, *name = from->name;
   if (data) {
     if (bodiesEndsWith(name, ".obj")) return readObj(data, m);
     if (bodiesEndsWith(name, ".msh")) return readMsh(data, from->size, m);
-    if (!bodiesEndsWith(name, ".stl")) return "is no STL, OBJ or MSH file";
+    if (bodiesEndsWith(name, ".dae")) return colladaRead(data, from->size, takeTriangle, m);
+    if (!bodiesEndsWith(name, ".stl")) return "is no STL, OBJ, MSH or DAE file";
     if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
       return readAscii(data, m);
     return readBinary(data, from->size, m);

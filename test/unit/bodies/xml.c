@@ -274,9 +274,50 @@ static const int box_corner[8][3] = {{0, 0, 0}, {2, 0, 0}, {2, 4, 0}, {0, 4, 0},
 static const int box_face[6][4]   = {{4, 3, 2, 1}, {5, 6, 7, 8}, {1, 2, 6, 5},
                                      {3, 4, 8, 7}, {2, 3, 7, 6}, {1, 5, 8, 4}};
 
+/* The same in COLLADA, in half metres, where a node moves and turns it, and the node within mirrors it: faces of three kinds, seen from
+ * outside in their own axes, (y, -x, -z) of the box */
+static void write_dae(FILE *f) {
+  static const char inputs[] = "<input semantic='NORMAL' source='#n' offset='0'/>"
+                               "<input semantic='VERTEX' source='#v' offset='1'/>";
+  fprintf(f, "<?xml version='1.0'?><COLLADA xmlns='http://www.collada.org/2005/11/COLLADASchema' "
+             "version='1.4.1'><asset><unit meter='0.5'/></asset><library_geometries><geometry "
+             "id='g'><mesh><source id='n'><float_array>0 0 1</float_array></source><source "
+             "id='x'><float_array count='24'>");
+  for (int i = 0; i < 8; i++)
+    fprintf(f, "%d %d %d ", box_corner[i][1], -box_corner[i][0], -box_corner[i][2]);
+  fprintf(f,
+          "</float_array></source><vertices id='v'><input semantic='POSITION' source='#x'/>"
+          "</vertices><polylist>%s<vcount>4 4</vcount><p>",
+          inputs);
+  for (int i = 0; i < 2; i++)
+    for (int k = 3; k >= 0; k--) fprintf(f, "0 %d ", box_face[i][k] - 1);
+  fprintf(f, "</p></polylist><polygons>%s", inputs);
+  for (int i = 2; i < 4; i++) {
+    fprintf(f, "<p>");
+    for (int k = 3; k >= 0; k--) fprintf(f, "0 %d ", box_face[i][k] - 1);
+    fprintf(f, "</p>");
+  }
+  fprintf(f, "</polygons><lines><p>0 1</p></lines><triangles>%s<p>", inputs);
+  for (int i = 4; i < 6; i++) {
+    const int *c = box_face[i];
+    fprintf(f, "0 %d 0 %d 0 %d 0 %d 0 %d 0 %d ", c[2] - 1, c[1] - 1, c[0] - 1, c[3] - 1, c[2] - 1,
+            c[0] - 1);
+  }
+  fprintf(f, "</p></triangles></mesh></geometry></library_geometries><library_visual_scenes>"
+             "<visual_scene id='s'><node><translate>20 20 20</translate><rotate>0 0 1 90</rotate>"
+             "<node><scale>2 2 -2</scale><instance_geometry url='#g'/></node></node>"
+             "</visual_scene></library_visual_scenes><scene><instance_visual_scene url='#s'/>"
+             "</scene></COLLADA>");
+}
+
 static void write_mesh(const char *path, int kind) {
   FILE *f = fopen(path, "wb");
   ck_assert_msg(f != NULL, "%s", path);
+  if (kind == 4) {
+    write_dae(f);
+    fclose(f);
+    return;
+  }
   if (kind == 0) {
     for (int i = 0; i < 8; i++)
       fprintf(f, "v %d %d %d\n", 10 + box_corner[i][0], 10 + box_corner[i][1],
@@ -323,8 +364,8 @@ static void write_mesh(const char *path, int kind) {
 }
 
 START_TEST(masses_come_from_meshes) {
-  static const char *const names[] = {"box.obj", "box.STL", "text.stl", "box.msh"};
-  const int kind = _i % 4, mirrored = _i / 4;
+  static const char *const names[] = {"box.obj", "box.STL", "text.stl", "box.msh", "box.dae"};
+  const int kind = _i % 5, mirrored = _i / 5;
   char path[200], text[1500];
   snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, names[kind]);
   write_mesh(path, kind);
@@ -948,7 +989,24 @@ END_TEST
 START_TEST(wrong_meshes_are_named) {
   static const struct {
     const char *name, *text, *rule;
-  } meshes[] = {{"m.ply", "", "is no STL, OBJ or MSH file"},
+  } meshes[] = {{"m.ply", "", "is no STL, OBJ, MSH or DAE file"},
+                {"m.dae", "", "is no XML"},
+                {"m.dae", "<!DOCTYPE a [<!ENTITY b 'c'>]><COLLADA/>", "has a document type"},
+                {"m.dae", "<COLLADA/>", "has no scene"},
+                {"m.dae", "<COLLADA><asset><unit meter='-1'/></asset></COLLADA>", "a unit of length"},
+                {"m.dae", "<COLLADA><visual_scene><node><skew/></node></visual_scene></COLLADA>",
+                 "nodes of a kind"},
+                {"m.dae",
+                 "<COLLADA><visual_scene><node><instance_geometry "
+                 "url='#g'/></node></visual_scene></COLLADA>",
+                 "no mesh, or not in the file"},
+                {"m.dae",
+                 "<COLLADA><geometry id='g'><mesh><source id='x'><float_array>0 0 0</float_array>"
+                 "</source><vertices><input semantic='POSITION' source='#x'/></vertices>"
+                 "<triangles><input semantic='VERTEX' offset='0'/><p>0 0 1</p></triangles></mesh>"
+                 "</geometry><visual_scene><node><instance_geometry url='#g'/></node>"
+                 "</visual_scene></COLLADA>",
+                 "undefined corner"},
                 {"m.msh", "too short", "shorter than the head of an MSH file"},
                 {"m.msh", "0123456789012345", "has not the size that its numbers"},
                 {"m.stl", "too short", "shorter than the head"},
@@ -1180,7 +1238,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, an_armature_is_a_rotor_behind_a_gear);
   tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
   tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
-  tcase_add_loop_test(tc, masses_come_from_meshes, 0, 8);
+  tcase_add_loop_test(tc, masses_come_from_meshes, 0, 10);
   tcase_add_loop_test(tc, joints_in_a_row_move_the_body_together, 0, NUMBER(rows));
   tcase_add_loop_test(tc, springs_rest_at_their_reference, 0, 2);
   tcase_add_loop_test(tc, loops_are_closed, 0, NUMBER(loops));
