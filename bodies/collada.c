@@ -98,7 +98,7 @@ static int transform(const xmlNode *n, Map *map) {
   return 1;
 }
 
-/* point: out, the positions of a mesh, which the caller frees. Returns their number, or 0 with s->wrong. */
+/* point: out, the positions of a mesh, which the caller frees. Returns their number: programs also write meshes without any. */
 static int readPoints(Scene *s, const xmlNode *mesh, sunrealtype (**point)[3]) {
   const xmlNode *source = NULL;
   int n                 = 0;
@@ -118,7 +118,6 @@ static int readPoints(Scene *s, const xmlNode *mesh, sunrealtype (**point)[3]) {
     memcpy((*point)[n], x, sizeof x);
   }
   xmlFree(list.text);
-  if (n == 0 && !s->wrong) s->wrong = "has a mesh without positions";
   return n;
 }
 

@@ -303,9 +303,11 @@ static void write_dae(FILE *f) {
     fprintf(f, "0 %d 0 %d 0 %d 0 %d 0 %d 0 %d ", c[2] - 1, c[1] - 1, c[0] - 1, c[3] - 1, c[2] - 1,
             c[0] - 1);
   }
-  fprintf(f, "</p></triangles></mesh></geometry></library_geometries><library_visual_scenes>"
+  fprintf(f, "</p></triangles></mesh></geometry><geometry id='e'><mesh><triangles count='0'><p/>"
+             "</triangles></mesh></geometry></library_geometries><library_visual_scenes>"
              "<visual_scene id='s'><node><translate>20 20 20</translate><rotate>0 0 1 90</rotate>"
-             "<node><scale>2 2 -2</scale><instance_geometry url='#g'/></node></node>"
+             "<node><scale>2 2 -2</scale><instance_geometry url='#e'/><instance_geometry "
+             "url='#g'/></node></node>"
              "</visual_scene></library_visual_scenes><scene><instance_visual_scene url='#s'/>"
              "</scene></COLLADA>");
 }
