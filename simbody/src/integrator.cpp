@@ -44,6 +44,9 @@ const long FIRST_JUDGED = 50;
 /* From this accuracy on fixed-point iteration may pay for Adams, and Auto begins with Adams, which takes
  * the fewest realizations there (guide, "OpenSim and Simbody"). */
 const double LOOSE = 1e-5;
+/* Where stability limits Adams, Auto lets an explicit method race against BDF. One lap is what this number of Newton's
+ * matrices costs: a start of BDF takes about half of them, as its step size grows. */
+const int MATRICES_OF_A_LAP = 10;
 /* A step that is shorter than this part of what has been integrated since the caller saw a state, and none whose
  * end is prescribed, creeps towards a state at which the system is not defined. */
 const double CREEPING = 1e-6;
@@ -104,6 +107,13 @@ struct CPodesProjectedIntegrator::Impl {
   bool onZ         = false; /* its matrix contains the derivatives of z' alone */
   Counters atBuild = Counters(); /* when the engine was built */
   long judged      = 0;          /* the number of its steps after which its iteration is judged */
+  /* Auto's race: Explicit and Implicit take turns in laps of equal cost, and the one that advances further in time
+   * with a realization goes on, until it becomes slower than the other one was. */
+  enum Racer { Explicit, Implicit, NoRace };
+  Racer racer         = NoRace;
+  double speed[2]     = {NaN, NaN};       /* of the newest laps: time per realization */
+  double lapStart     = 0.0;              /* time */
+  int lapRealizations = 0, lapLength = 0; /* the number at its start, and that after which it ends */
 
   double accuracy = -1, tolerance = -1, finalTime = -1, hInit = -1, hMin = -1, hMax = -1;
   int stepLimit  = -1;
@@ -242,13 +252,16 @@ struct CPodesProjectedIntegrator::Impl {
                              auxiliaryOnly, ctx),
             "the mechanical system was refused");
     };
-    create(mayBeOnZ);
+    create(false);
     onZ = mayBeOnZ && mechanism.auxiliaryDependsOnPositions();
-    if (mayBeOnZ && !onZ) create(false);
+    if (onZ) create(true);
     y       = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     between = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     if (!y || !between) throw std::bad_alloc();
-    method = onZ ? BDF : asked == Auto && isLoose() && !replaced ? Adams : asked;
+    method = onZ                                       ? BDF
+             : racer != NoRace                         ? (racer == Explicit ? BS32 : BDF)
+             : asked == Auto && isLoose() && !replaced ? Adams
+                                                       : asked;
     if (method == Auto) {
       Mechanism::read(advanced, y);
       const CPMechSuggestion s = suggestion(advanced.getTime());
@@ -334,7 +347,7 @@ struct CPodesProjectedIntegrator::Impl {
     tSeen = NaN;
     see();
     const bool rebuild = first || changed <= Stage::Instance || !mechanism.fits(advanced);
-    if (rebuild) replaced = false;
+    if (rebuild) replaced = false, racer = NoRace;
     startEngine(rebuild, first);
     evaluateTriggers(advanced, values);
     selfUpdating    = updatesItself(advanced);
@@ -344,6 +357,7 @@ struct CPodesProjectedIntegrator::Impl {
 
   void initialize(const State &state) {
     initialized = replaced = false;
+    racer                  = NoRace;
     release();
     before = reset         = Counters();
     mechanism.realizations = mechanism.failures = realizationsAtReset = failuresAtReset = 0;
@@ -404,9 +418,10 @@ struct CPodesProjectedIntegrator::Impl {
   }
 
   bool isLoose() const { return accuracyInUse() >= LOOSE; }
-  /* Newton's matrix takes 2 nu + nz + 1 realizations and serves about 20 steps, in each of which
-   * fixed-point iteration takes half a realization more at equal error. */
-  bool matrixIsCheap() const { return 2 * mechanism.nu + mechanism.nz + 1 <= 20 / 2; }
+  int priceOfMatrix() const { return 2 * mechanism.nu + mechanism.nz + 1; } /* in realizations */
+  /* Newton's matrix serves about 20 steps, in each of which fixed-point iteration takes half a realization more at
+   * equal error. */
+  bool matrixIsCheap() const { return priceOfMatrix() <= 20 / 2; }
   CPMechSuggestion suggestion(double t) const {
     CPMechSuggestion s   = CP_INIT(CPMechSuggestion);
     const double unknown = t + 10 * system.getDefaultTimeScale();
@@ -431,7 +446,33 @@ struct CPodesProjectedIntegrator::Impl {
     const CPMechSuggestion s = suggestion(tEngine);
     return s.stiff && s.radius * lastStep > UNSTABLE;
   }
-  /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with another method. */
+  void beginLap(Racer with, int length) {
+    racer           = with;
+    lapStart        = tEngine;
+    lapRealizations = mechanism.realizations;
+    lapLength       = length;
+  }
+  /* Has the racer in use finished a lap, in which it was slower than the other one, or the other one has had none? */
+  bool loses() {
+    const int spent = mechanism.realizations - lapRealizations;
+    if (spent < lapLength) return false;
+    const Racer other = racer == Explicit ? Implicit : Explicit;
+    speed[racer]      = (tEngine - lapStart) / spent;
+    const bool stays  = speed[other] <= speed[racer];
+    beginLap(stays ? racer : other, stays ? 2 * lapLength : lapLength);
+    return !stays;
+  }
+  /* Has the method in use, or its iteration, to be replaced? */
+  bool isOutdone() {
+    if (racer != NoRace) return loses();
+    if (!isLimited()) return false;
+    if (asked == Auto) {
+      speed[Explicit] = speed[Implicit] = NaN;
+      beginLap(onZ ? Implicit : Explicit, MATRICES_OF_A_LAP * priceOfMatrix());
+    }
+    return true;
+  }
+  /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with another method */
   void replace() {
     assembleAdvanced();
     assemble(advanced, false); /* to the tolerance of a start */
@@ -490,7 +531,7 @@ struct CPodesProjectedIntegrator::Impl {
     const double resolution = 100 * Eps * std::fmax(1.0, std::fabs(tOld));
     if (tOld >= tEngine) {
       updateDiscreteVariables();
-      if (isLimited()) replace();
+      if (isOutdone()) replace();
       if (tMax - tOld <= resolution) { /* No method resolves this step. */
         tEngine = tMax;
         check(engine->start(mechanism.object(), tEngine, y), "restart");

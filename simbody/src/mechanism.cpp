@@ -82,6 +82,27 @@ void Mechanism::accelerate() {
     if (!why.empty()) throw std::runtime_error("At t = " + String(work.getTime()) + " " + why);
 }
 
+/* Evaluations elsewhere, after which the working state is again where it was, realized as far as it was */
+class Mechanism::Excursion {
+public:
+  explicit Excursion(Mechanism &mechanism) : m(mechanism), here(m.work), y(m.y) {
+    std::swap(m.work, here);
+    m.haveG = false;
+  }
+  ~Excursion() {
+    std::swap(m.work, here);
+    m.y     = y;
+    m.haveG = false;
+  }
+  Excursion(const Excursion &)            = delete;
+  Excursion &operator=(const Excursion &) = delete;
+
+private:
+  Mechanism &m;
+  State here;
+  const std::vector<double> y;
+};
+
 const Matrix &Mechanism::transposed() {
   if (haveG) return Gt;
   realizeVelocity(); /* calcGTranspose needs it for velocity constraints. */
@@ -286,6 +307,7 @@ bool Mechanism::auxiliaryDependsOnPositions() {
   const std::vector<double> from = y;
   AuxiliaryDifferences of(*this, work.getTime(), from.data(), from.data() + nq,
                           from.data() + nq + nu);
+  const Excursion elsewhere(*this);
   return of.moves(AuxiliaryDifferences::Q);
 }
 

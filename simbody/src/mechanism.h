@@ -86,6 +86,7 @@ private:
   void realizeVelocity();
   void evaluateForces();
   void accelerate();
+  class Excursion;
   const SimTK::Matrix &transposed(); /* G^T [nu x na] at the working state */
 
   /** The dependence of z' on z and, along the velocities, on q */

@@ -420,6 +420,33 @@ START_TEST(adams_notices_that_it_is_limited_by_stability) {
 }
 END_TEST
 
+/* A damper whose rate is 1e5 makes the chain stiff all the time; stops at an angle do so for short times, in which a
+ * matrix of Newton's hardly pays. Auto begins with neither method, and takes at most twice the cost of the better one, to which,
+ * if it is BDF, it gives a tenth of the accuracy. */
+START_TEST(auto_is_nearly_as_cheap_as_the_better_of_an_explicit_method_and_bdf) {
+  Model m;
+  MobilizedBody::Pin pin = chain(m);
+  if (_i) {
+    for (MobilizedBodyIndex b(1); b < m.matter.getNumBodies(); ++b)
+      Force::MobilityLinearStop(m.forces, m.matter.getMobilizedBody(b), MobilizerQIndex(0), 1e5, 1,
+                                -0.1, 0.1);
+  } else {
+    Force::MobilityLinearDamper(m.forces, pin, MobilizerUIndex(0), 1e5 / 3);
+  }
+  m.ready([&](State &s) { pin.setAngle(s, 0.1), pin.setRate(s, 2); });
+  int cost[3];
+  for (int k = 0; k < 3; k++) {
+    const CPodesProjectedIntegrator::Method raced[] = {CPodesProjectedIntegrator::Auto,
+                                                       CPodesProjectedIntegrator::BS32,
+                                                       CPodesProjectedIntegrator::BDF};
+    Ours ours(m, raced[k], raced[k] == CPodesProjectedIntegrator::BDF ? 1e-3 : 1e-2);
+    run(m, ours, m.start, 2);
+    cost[k] = ours.getNumRealizations();
+  }
+  ck_assert_int_le(cost[0], 2 * std::min(cost[1], cost[2]));
+}
+END_TEST
+
 /* The answers of an integrator to the same calls */
 template <class I> static std::string statuses(I &integrator, const State &start) {
   std::string result;
@@ -755,6 +782,7 @@ int main() {
   tcase_add_loop_test(tc, the_limit_of_steps_returns_between_them, 0, numMethods);
   tcase_add_loop_test(tc, without_interpolation_steps_end_at_reports, 0, numMethods);
   tcase_add_loop_test(tc, auto_chooses_by_stiffness_and_again_where_the_model_changes, 0, 2);
+  tcase_add_loop_test(tc, auto_is_nearly_as_cheap_as_the_better_of_an_explicit_method_and_bdf, 0, 2);
   tcase_add_loop_test(tc, adams_notices_that_it_is_limited_by_stability, 0, 2);
   tcase_add_test(tc, bad_input_is_an_exception_of_simbody_with_a_reason);
   tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);

@@ -53,8 +53,8 @@ public:
    * and BS32 are explicit methods of orders 5 and 3 for loose accuracies; BS32 takes three realizations
    * a step, and is for segments that are shorter than the steps of the others.
    *
-   * Auto begins with Adams at accuracies of 1e-5 and above, and goes on with BDF where stability
-   * limits its steps. At tighter ones it is the method that CPMechSuggestMethod chooses in
+   * Auto begins with Adams at accuracies of 1e-5 and above. Where stability limits its steps, BS32 and
+   * BDF take turns, and the one that advances further with a realization goes on. At tighter ones it is the method that CPMechSuggestMethod chooses in
    * initialize. It chooses again wherever the modelling changes (guide, "Choosing a method"). Its
    * multistep methods get a tenth of the accuracy, so that errors are those of DOP853. */
   enum Method { BDF, Adams, DOP853, RADAU, BS54, BS32, Auto };
