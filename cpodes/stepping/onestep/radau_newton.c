@@ -436,8 +436,9 @@ static int newton(CPOneStep mem, sunrealtype h) {
     mem->stats.nni++;
     R->iterations = it;
     if (!isfinite(norm)) break;
-    /* Of two corrections that are both as small as an iteration leaves them, the ratio is one of roundoff. */
-    if (it > 1 && !R->accelerated && fmax(norm, before) <= CP_RADAU_KAPPA)
+    /* With derivatives of the stages the iteration converges fast: of two corrections that are both as small as it leaves
+     * them, the ratio is one of roundoff. */
+    if (it > 1 && R->have_stages && !R->accelerated && fmax(norm, before) <= CP_RADAU_KAPPA)
       R->eta = fmin(R->eta, 1.0);
     else if (it > 1 && !R->accelerated) {
       const sunrealtype now = norm / before;
