@@ -43,12 +43,15 @@ typedef struct {
   sunrealtype *value;
 } Factor;
 
+enum { NOT_REACHED, BY_TAU, BY_WRENCHES };
+
 typedef struct Forward_ {
   void *panels;        /* the memory of x, b and w */
   Released *of;        /* [nu] */
   int npanels, stride; /* in use, and from one row to the next */
   Panel *x;            /* [nu][stride] tau, e, then u' */
   Panel *b;            /* [na][stride] of the rows */
+  char *reached;       /* [nnodes] has a node a tau, or a wrench as well, of the panel? */
   Panel (*w)[6];       /* [nnodes] wrenches p, then accelerations, of one panel */
   /* The rows of column k of K and of C, which belong to what is above k, or below, in falling order: rows[], from start[k] on, or, if start
    * is NULL, all [nu] */
@@ -68,6 +71,7 @@ void treeFreeForward(Forward *f) {
   free(f->L.value);
   free(f->all);
   free(f->column);
+  free(f->reached);
   free(f->udot);
   free(f);
 }
@@ -79,7 +83,9 @@ static size_t entriesIn(SUNMatrix pattern, size_t rows, size_t columns) {
 
 /* Lists the velocities above each one, unless they are so many that the recursion takes less time. Returns 0, or 1 if out of memory. */
 static int listAbove(const Tree *tree, Factor *L) {
-  enum { MANY = 48 }; /* on average: a node of the recursion takes the time of so many products */
+  enum {
+    MANY = 7
+  }; /* on average: a node of the recursion takes about the time of so many products */
   const int nu   = tree->nu;
   size_t entries = 0;
   for (int n = 0; n < tree->nnodes; n++)
@@ -142,9 +148,11 @@ static Forward *forwardOf(const Mechanism *b, int nz) {
   f->stride = f->npanels | 1; /* Rows of a power of two would be in the same places of the cache. */
   const size_t stride = (size_t)f->stride;
   f->panels           = malloc(((nu + na) * stride + 6 * nn + 1) * sizeof(Panel));
+  f->reached          = malloc(nn + 1);
   f->column           = calloc(nu + 1, sizeof *f->column);
   f->udot             = malloc((nu + na + 2 * square + 2 * rows + 1) * sizeof *f->udot);
-  if (!f->of || !f->panels || !f->column || !f->udot || listAbove(tree, &f->L) || listRows(tree, f))
+  if (!f->of || !f->panels || !f->column || !f->reached || !f->udot || listAbove(tree, &f->L) ||
+      listRows(tree, f))
     return treeFreeForward(f), NULL;
   /* A register that is stored across two cache lines would be waited for when it is loaded. */
   const size_t over = (uintptr_t)f->panels % sizeof(Panel);
@@ -261,23 +269,25 @@ CP_WIDE_PART void carryMore(const Released *of, int nu, int stride, Panel *x, La
   }
 }
 
-/* The wrenches of all nodes on their way to the root; tau of a panel become e. */
+/* The wrenches of all nodes that are reached, on their way to the root; tau of a panel become e. */
 static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel) {
-  memset(f->w, 0, (size_t)tree->nnodes * sizeof *f->w);
+  static const Lanes none = {0};
   for (int i = tree->nnodes - 1; i >= 0; i--) {
     const int n        = tree->order[i];
     const Node *node   = &tree->node[n];
     const Released *of = &f->of[node->u];
     Panel *x           = f->x + node->u * f->stride + panel;
-    Lanes p[6];
-    load6(f->w[n], p);
+    Lanes p[6]         = {none, none, none, none, none, none};
+    if (f->reached[n] == NOT_REACHED) continue;
+    if (f->reached[n] == BY_WRENCHES) load6(f->w[n], p);
     if (node->kind == HINGE) carryOne(of, 1, *x, p);
     else if (node->kind == SLIDE) carryOne(of, 0, *x, p);
     else carryMore(of, node->nu, f->stride, x, p);
     if (node->parent == GROUND) continue;
     addCross3(tree->motion[n + 1].r, p, p + 3);
-    add6(f->w[node->parent], p);
+    if (f->reached[node->parent] == BY_WRENCHES) add6(f->w[node->parent], p);
     store6(p, f->w[node->parent]);
+    f->reached[node->parent] = BY_WRENCHES;
   }
 }
 
@@ -487,12 +497,21 @@ static CP_WIDE void gather(const Tree *tree, const Forward *f, int lane, int n, 
     for (int l = 0; l < n; l++) to[(size_t)l * nu + i] = x[l];
 }
 
+/* Marks the nodes at which columns of a panel have entries. */
+static void reach(const Tree *tree, const Forward *f, int panel) {
+  const int first = HALF * panel, end = first + HALF < tree->nu ? first + HALF : tree->nu;
+  memset(f->reached, f->start && first < end ? NOT_REACHED : BY_TAU, (size_t)tree->nnodes);
+  for (int k = first; k < end && f->start; k++)
+    for (int r = f->start[k]; r < f->start[k + 1]; r++)
+      f->reached[tree->node_of_velocity[f->rows[r]]] = BY_TAU;
+}
+
 static void solve(const Mechanism *b, const Forward *f, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz) {
   const Tree *tree = b->tree;
   const int closed = treeTargets(tree) != NULL, nz = Uz ? (int)SM_COLUMNS_D(Uz) : 0;
   fill(b, f, Uz);
   for (int panel = 0; panel < f->npanels; panel++) {
-    if (!f->L.start) inwards(tree, f, panel);
+    if (!f->L.start) reach(tree, f, panel), inwards(tree, f, panel);
     if (closed) treeCloseColumns(tree, f->stride, f->x + panel, f->b + panel);
     if (!f->L.start) outwards(tree, f, panel);
   }

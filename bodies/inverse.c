@@ -131,41 +131,37 @@ CP_WIDE_PART void pushed(const Inertia *I, const Twist *x, Force *out) {
   load3(x->v, &v);
   times3(I->M, x->v, &out->F), addTimes3(I->G, x->w, &out->F);
   times3(I->J, x->w, &out->N);
-  out->N += (Column){inner3(&I->G[0], &v), inner3(&I->G[1], &v), inner3(&I->G[2], &v), 0};
-}
-/* N = 2 (tr Q 1 - Q) w; its transpose */
-CP_WIDE_PART void momentOf(sunrealtype (*Q)[3], const sunrealtype *w, int transposed, Column *N) {
-  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
-  sunrealtype x[3];
-  for (int l = 0; l < 3; l++)
-    x[l] = transposed ? dot3(Q[l], w) : Q[0][l] * w[0] + Q[1][l] * w[1] + Q[2][l] * w[2];
-  *N = (Column){2 * (trace * w[0] - x[0]), 2 * (trace * w[1] - x[1]), 2 * (trace * w[2] - x[2]), 0};
+  for (int l = 0; l < 3; l++) out->N[l] += inner3(&I->G[l], &v);
 }
 /* out += 2 B x */
 CP_WIDE_PART void addTwisted(sunrealtype (*Q)[3], const sunrealtype *p, const sunrealtype *w,
                              Force *out) {
+  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
   sunrealtype F[3];
-  Column N;
   cross3(w, p, F);
-  momentOf(Q, w, 0, &N);
-  out->F += (Column){2 * F[0], 2 * F[1], 2 * F[2], 0};
-  out->N += N;
+  for (int l = 0; l < 3; l++) {
+    out->F[l] += 2 * F[l];
+    out->N[l] += 2 * (trace * w[l] - Q[0][l] * w[0] - Q[1][l] * w[1] - Q[2][l] * w[2]);
+  }
 }
 /* out: 2 B^T x */
 CP_WIDE_PART void twistedBack(sunrealtype (*Q)[3], const sunrealtype *p, const Twist *x, Force *out) {
+  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
   sunrealtype N[3];
   cross3(p, x->v, N);
-  momentOf(Q, x->w, 1, &out->N);
-  out->F = (Column){0, 0, 0, 0};
-  out->N += (Column){2 * N[0], 2 * N[1], 2 * N[2], 0};
+  out->F = out->N = (Column){0, 0, 0, 0};
+  for (int l = 0; l < 3; l++) out->N[l] = 2 * (N[l] + trace * x->w[l] - dot3(Q[l], x->w));
 }
 /* out += x x* (F, N) */
 CP_WIDE_PART void addTurned(const Twist *x, const Column *F, const Column *N, Force *out) {
-  Column w, v, z;
-  load3(x->w, &w), load3(x->v, &v);
-  vector3(&w, F, &z), out->F += z;
-  vector3(&w, N, &z), out->N += z;
-  vector3(&v, F, &z), out->N += z;
+  sunrealtype f[4], m[4], z[3];
+  store4(F, f), store4(N, m);
+  cross3(x->w, f, z);
+  for (int l = 0; l < 3; l++) out->F[l] += z[l];
+  cross3(x->w, m, z);
+  for (int l = 0; l < 3; l++) out->N[l] += z[l];
+  cross3(x->v, f, z);
+  for (int l = 0; l < 3; l++) out->N[l] += z[l];
 }
 CP_WIDE_PART sunrealtype work(const Force *f, const Twist *x) {
   return f->F[0] * x->v[0] + f->F[1] * x->v[1] + f->F[2] * x->v[2] + f->N[0] * x->w[0] +
