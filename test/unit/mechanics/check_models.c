@@ -335,6 +335,42 @@ static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *dat
   return 0;
 }
 
+/* x'' = -x, y'' = -y', with M = 1 and as accelerations */
+static int pull(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *f, void *data) {
+  (void)t, (void)z, (void)data;
+  f[0] = -q[0], f[1] = -u[1];
+  return 0;
+}
+static int pulled(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *udot, sunrealtype *lambda, void *data) {
+  (void)lambda;
+  return pull(t, q, u, z, udot, data);
+}
+/* data: what it returns; Uq and Uu stay 0, which is wrong */
+static int left_to_M(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)Uq, (void)Uu, (void)Uz;
+  return *(const int *)data;
+}
+
+/* Beside M, udot_jac may leave u' to M and A by a positive value, and is compared where it does not. */
+START_TEST(derivatives_that_are_left_to_M_are_not_compared) {
+  int answer              = _i;
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,
+                             .M = unit_mass,        .f = pull,
+                             .udot = pulled,        .udot_jac = left_to_M};
+  N_Vector y              = VECTOR(0.4, -0.3, 1.1, 0.8);
+  CPMech mech             = create(&model, y, &answer);
+  CPMechReport report     = CP_INIT(CPMechReport);
+  MessageLog log          = {0};
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPMechCheck(mech, 0, y, &report), _i ? CP_SUCCESS : CP_MECH_DERIV_WRONG);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* data: factors of g' and g'' */
 static int sway(sunrealtype t, sunrealtype *g, void *data) {
   (void)data;
@@ -518,6 +554,7 @@ TEST_SUITE(check_models) {
   tcase_add_test(tc, four_bar_passes);
   tcase_add_loop_test(tc, bodies_in_space_pass, 0, 4);
   tcase_add_test(tc, operators_are_compared_with_each_other);
+  tcase_add_loop_test(tc, derivatives_that_are_left_to_M_are_not_compared, 0, 2);
   tcase_add_loop_test(tc, derivatives_of_accelerations_are_compared, 0, 4);
   tcase_add_loop_test(tc, derivatives_of_prescribed_motions_are_compared, 0, 9);
   tcase_add_loop_test(tc, peculiar_models_pass, 0, PECULIARITIES);
