@@ -13,7 +13,6 @@ import csv
 import json
 import pathlib
 import random
-import signal
 import subprocess
 import tempfile
 
@@ -87,7 +86,7 @@ def main():
             try:
                 run.wait(options.limit)
             except subprocess.TimeoutExpired:
-                run.send_signal(signal.SIGINT)  # The files are complete up to the last output.
+                run.terminate()  # The files are complete up to the last output.
                 run.wait()
             run = json.loads(summary.read_text())
             counts = run["contacts"] or {"events": run["events_seen"], "intervals": 0}  # None if it was interrupted

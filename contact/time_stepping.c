@@ -31,7 +31,9 @@ int contactBeginTimeStepping(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
   c->time_stepping = 1, c->t_busy = t, c->share = 1.0;
-  c->h           = fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense]));
+  /* Where the laws have no solution, there may have been fewer events. */
+  const int are_dense = c->nrecent >= c->dense;
+  c->h = are_dense ? fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense])) : longest(c);
   c->least_h     = ldexp(c->h, -CP_MOST_ATTEMPTS);
   const int flag = contactActivate(c);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
