@@ -213,11 +213,11 @@ static void putAside(Room *room, double *turns, double *y) {
   cpMechTurned(1, mech);
 }
 
-/* The size of positions: their largest, but an angle is one of 1 rad wherever it is. At a start where all are zero up to roundoff, the
- * largest is no size, and a rate in its units would exceed that of each mode. */
+/* The size of positions: the largest, or 1 at a start where all are zero, or angles that are zero up to roundoff, in whose units a rate
+ * would exceed that of each mode. */
 static double sizeOf(const CPMech mech, const double *y) {
-  const double largest = fmax(cpLargest(y, mech->nq), mech->eq->nangles > 0 ? 1.0 : 0.0);
-  return largest > 0.0 ? largest : 1.0;
+  const double largest = cpLargest(y, mech->nq), zero = mech->eq->nangles > 0 ? CP_HALF_DIGITS : 0.0;
+  return largest > zero ? largest : 1.0;
 }
 
 int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
