@@ -105,6 +105,7 @@ struct CPodesProjectedIntegrator::Impl {
   bool replaced    = false; /* Adams' fixed-point iteration, or Auto's Adams, has been given up */
   bool newton      = false; /* Newton's iteration is in use */
   bool onZ         = false; /* its matrix contains the derivatives of z' alone */
+  int finer        = 0;     /* how often the accuracy has been divided by FINER for it */
   Counters atBuild = Counters(); /* when the engine was built */
   long judged      = 0;          /* the number of its steps after which its iteration is judged */
   /* Auto's race: Explicit and Implicit take turns in laps of equal cost, and the one that advances further in time
@@ -280,6 +281,7 @@ struct CPodesProjectedIntegrator::Impl {
     engine  = std::make_unique<Engine>(chosen.method, ctx);
     atBuild = before;
     judged  = FIRST_JUDGED;
+    finer   = 0;
   }
 
   void findTriggers() {
@@ -466,19 +468,24 @@ struct CPodesProjectedIntegrator::Impl {
   bool isOutdone() {
     if (racer != NoRace) return loses();
     if (!isLimited()) return false;
-    if (asked == Auto) {
+    if (asked == Auto && !goesOnFiner()) {
       speed[Explicit] = speed[Implicit] = NaN;
       beginLap(onZ ? Implicit : Explicit, MATRICES_OF_A_LAP * priceOfMatrix());
     }
     return true;
   }
-  /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with another method */
+  /* Steps that suit a loose accuracy may be too long for the iteration with dz'/dz alone, and a finer accuracy takes fewer
+   * realizations than the full matrix. */
+  bool goesOnFiner() const { return onZ && finer < REPETITIONS; }
+  /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with a finer accuracy or another method */
   void replace() {
     assembleAdvanced();
     assemble(advanced, false); /* to the tolerance of a start */
-    before   = before + engine->counters();
-    replaced = true;
-    startEngine(true, false);
+    before           = before + engine->counters();
+    const bool keeps = goesOnFiner();
+    if (keeps) mechanism.tighten(FINER), finer++;
+    else replaced = true;
+    startEngine(!keeps, false);
   }
 
   /* At loose tolerances a step may end where the system is not defined: muscles whose tendons are far too long
