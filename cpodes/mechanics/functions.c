@@ -157,13 +157,18 @@ int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag ? flag : cpMechTake(mech, &mech->userM, 0, t, "M");
 }
 
-double cpMechLight(CPMech mech) {
-  double largest = 0.0, least = INFINITY;
-  for (int j = 0; j < mech->nu; j++) {
-    const double M_jj = cpMatEntry(&mech->userM.A, j, j);
-    if (M_jj > 0.0) largest = fmax(largest, M_jj), least = fmin(least, M_jj);
-  }
-  return least < CP_HALF_DIGITS * largest ? CP_HALF_DIGITS * largest : 0.0;
+int cpMechIsLight(CPMech mech, const double *w, double largest, int j) {
+  const double M_jj = cpMatEntry(&mech->userM.A, j, j);
+  return M_jj > 0.0 && M_jj / (w[j] * w[j]) < CP_HALF_DIGITS * largest;
+}
+
+double cpMechHeaviest(CPMech mech, const double *w, int *any_light) {
+  double largest = 0.0;
+  for (int j = 0; j < mech->nu; j++)
+    largest = fmax(largest, cpMatEntry(&mech->userM.A, j, j) / (w[j] * w[j]));
+  *any_light = 0;
+  for (int j = 0; j < mech->nu && !*any_light; j++) *any_light = cpMechIsLight(mech, w, largest, j);
+  return largest;
 }
 
 int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {

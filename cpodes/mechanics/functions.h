@@ -28,9 +28,11 @@ static inline int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name);
 /* Evaluate M into userM.A, and A into mech->A. */
 int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q);
-/* Bodies are light if the forces on others lose half of their digits on them: returns the entry of M's diagonal, as it was evaluated
- * last, below which they are, or 0 if none is. */
-double cpMechLight(CPMech mech);
+/* Bodies are light if the forces on others lose half of their digits on them: M_jj / w_j^2 is less than CP_HALF_DIGITS of the largest one, in
+ * which error weights w [nu] give masses and moments of inertia one unit. M is the one that was evaluated last. cpMechHeaviest returns the
+ * largest one; any_light: out. */
+double cpMechHeaviest(CPMech mech, const double *w, int *any_light);
+int cpMechIsLight(CPMech mech, const double *w, double largest, int j);
 int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* r <- M a - f by the model's inverse dynamics */

@@ -25,9 +25,11 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
                part    = SUM_OF_WEIGHTS * CP_FLOOR_FACTOR * CP_UROUND * h;
   const double *lambda = mech->stage.lambda;
   const CPMat *A       = &mech->A;
-  const double light   = mech->operators ? 0.0 : cpMechLight(mech);
   double *size         = mech->solve.a;
-  if (h == 0.0 || light == 0.0) return;
+  int any_light        = 0;
+  if (h == 0.0 || mech->operators) return;
+  const double heaviest = cpMechHeaviest(mech, w + mech->nq, &any_light);
+  if (!any_light) return;
   for (int j = 0; j < mech->nu; j++) {
     size[j] = fabs(mech->terms.f[j]);
     for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
@@ -41,7 +43,8 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
   for (int j = 0; j < mech->nu; j++) {
     const double M_jj  = cpMatEntry(&mech->userM.A, j, j);
     const int i        = mech->coords->pair[j];
-    const double floor = M_jj > 0.0 && M_jj < light ? part * size[j] / M_jj : 0.0;
+    const int is_light = cpMechIsLight(mech, w + mech->nq, heaviest, j);
+    const double floor = is_light ? part * size[j] / M_jj : 0.0;
     size[j]            = h * floor;
     if (floor * w[mech->nq + j] > 1.0) w[mech->nq + j] = 1.0 / floor;
     if (i >= 0 && h * floor * w[i] > 1.0) w[i] = 1.0 / (h * floor);

@@ -84,9 +84,9 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   }
   /* Derivatives of the forces on light bodies are far above their mass. In them a direction that no force resists, as the spin of a
    * rod between two balls, is coupled to others, and a projection would turn the rod by many times what it corrects. */
-  const int may_be_newton =
-                f->metric == CP_METRIC_NEWTON && !f->use_mass && cpMechLight(mech) == 0.0,
-            of_newton = may_be_newton && !cpMechNewtonMetric(mech, &f->W);
+  int any_light = 0, of_newton = f->metric == CP_METRIC_NEWTON && !f->use_mass;
+  if (of_newton) cpMechHeaviest(mech, w, &any_light);
+  of_newton = of_newton && !any_light && !cpMechNewtonMetric(mech, &f->W);
   if (!of_newton) {
     const int flag = cpMechMass(mech, t, q);
     if (flag) return cpMechFailed(p->own, flag);
