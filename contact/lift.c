@@ -10,6 +10,7 @@
 #include "contact_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* To what the gap of contact i is known at t if it is to be 0 */
@@ -49,8 +50,9 @@ static int project(CPContact c, N_Vector y) {
   return contactOfIntegrator(c, CPIntegratorCalcIC(c->integrator, y));
 }
 
-/* The same on gaps of open contacts as well that are below 0, for positions */
-static int lift(CPContact c, sunrealtype t, N_Vector y) {
+/* The same on gaps of open contacts as well that are below 0, for positions. Where other constraints let none of these gaps grow, as that
+ * under a drive that pushes into a floor, they stay as they are, which is no failure: *stays <- 1. */
+static int lift(CPContact c, sunrealtype t, N_Vector y, int *stays) {
   const size_t nu = (size_t)c->nu * sizeof(sunrealtype);
   memcpy(c->udot, N_VGetArrayPointer(y) + c->nq, nu);
   int flag = contactActivate(c);
@@ -58,21 +60,48 @@ static int lift(CPContact c, sunrealtype t, N_Vector y) {
     if (c->lifted[i]) c->mask[c->point[i].normal] = 1;
   if (!flag) flag = CPMechSetActive(c->mech, c->mask);
   if (flag) return contactPassOn(c, flag);
-  flag             = contactOfIntegrator(c, CPIntegratorReInit(c->integrator, t, y));
-  const int failed = flag ? flag : project(c, y), restored = contactActivate(c);
-  if (failed || restored) return failed ? failed : contactPassOn(c, restored);
+  flag = contactOfIntegrator(c, CPIntegratorReInit(c->integrator, t, y));
+  if (!flag) {
+    CPObject object              = CP_OBJECT(c->integrator);
+    const CPErrHandlerFn handler = object->handler;
+    object->handler              = NULL;
+    flag                         = CPIntegratorCalcIC(c->integrator, y);
+    object->handler              = handler;
+    *stays = flag == CP_IC_FAIL || flag == CP_PROJ_INCONSISTENT; /* and y is as it was */
+    flag   = *stays ? 0 : contactOfIntegrator(c, flag);
+  }
+  const int restored = contactActivate(c);
+  if (flag || restored) return flag ? flag : contactPassOn(c, restored);
   memcpy(N_VGetArrayPointer(y) + c->nq, c->udot, nu);
   flag = contactOfIntegrator(c, CPIntegratorReInit(c->integrator, t, y));
   return flag ? flag : project(c, y);
 }
 
+/* A contact that could not be lifted and goes on closing, or -1 */
+static int findPushed(const CPContact c) {
+  EACH_NEAR(c, i) {
+    const int row = c->point[i].normal;
+    if (c->lifted[i] && c->v[row] < -c->small_v * c->scale[row]) return i;
+  }
+  return -1;
+}
+
 int contactLift(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int stays = 0;
   memset(c->lifted, 0, (size_t)c->npoints);
   int flag = project(c, y);
   if (!flag) flag = contactMeasure(c, t, y, function);
-  while (!flag && findBelow(c, t)) {
-    flag = lift(c, t, y);
+  while (!flag && !stays && findBelow(c, t)) {
+    flag = lift(c, t, y, &stays);
     if (!flag) flag = contactMeasure(c, t, y, function);
+  }
+  const int pushed = stays && !flag ? findPushed(c) : -1;
+  if (pushed >= 0) {
+    snprintf(
+        c->log.text,
+        sizeof c->log.text, "at t = %.10g: contact \"%s\" penetrates: nothing gives way to it, and its gap closes at %.3e",
+        t, c->point[pushed].name, -c->v[c->point[pushed].normal]);
+    return contactTell(c, t, y, CP_CONTACT_PENETRATION, function);
   }
   if (!flag) contactOffsets(c, t);
   return flag;
