@@ -742,9 +742,11 @@ void contactTolerances(CPContact c, N_Vector y) {
   c->tol_q   = fmax(c->atol + c->rtol * size_q, CP_LOCATED * size_q);
   c->tol_v   = c->atol + c->rtol * size_u;
   c->small_q = 0.1 * c->tol_q, c->small_v = 0.1 * c->tol_v;
-  c->noise_q = fmin(c->small_q, CP_ITERATED * size_q);
-  c->round_q = CP_FLOOR_FACTOR * DBL_EPSILON * size_q;
-  c->noise_v = fmin(c->small_v, CP_ITERATED * size_u);
+  /* Coordinates that are 0 have the size up to which atol is their tolerance: no gap is known to be 0 to all digits. */
+  const sunrealtype small = c->rtol > 0.0 ? c->atol / c->rtol : 0.0;
+  c->noise_q              = fmin(c->small_q, CP_ITERATED * (size_q + small));
+  c->round_q              = CP_FLOOR_FACTOR * DBL_EPSILON * size_q;
+  c->noise_v              = fmin(c->small_v, CP_ITERATED * (size_u + small));
 }
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
