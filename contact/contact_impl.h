@@ -64,14 +64,17 @@ typedef struct {
    * the velocity of a sliding one. That of a gap that leaves fades from t_zero on, over the time fade. height: that of the newest flight, or
    * INFINITY if nothing is known to bring it back */
   sunrealtype zero[2], t_zero, fade, height;
+  /* While it is closed, the largest N at the newest event and at ends of steps since: at the root of N the present forces cancel, and
+   * do not tell what is roundoff. Once that root has opened it, the third derivative of its gap */
+  sunrealtype load, jerk;
   /* The time from which the contact has been open without a jump of its normal velocity, which was v then */
   struct {
     sunrealtype t, v;
   } left;
-  /* the gap and its rate at both ends of the newest step; is_near: within it the gap may be zero; turns: it may touch zero and open
+  /* the gap, its rate and N at both ends of the newest step; is_near: within it the gap may be zero; turns: it may touch zero and open
    * again; is_left_out: while root functions are evaluated, its row is not */
   struct {
-    sunrealtype gap[2], rate[2];
+    sunrealtype gap[2], rate[2], N[2];
     int is_near, turns, is_left_out;
   } step;
 } Point;

@@ -129,8 +129,12 @@ static int findNear(CPContact c, sunrealtype t, N_Vector y) {
                    : contactNear(c, t0, is_next ? c->end_y : c->start_y, now, t - t0);
 }
 
-/* Finds the open gaps that may touch zero within the newest step and open again, where integrators evaluate root functions at
- * its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
+static int isLoaded(const Point *point) {
+  return point->phase != CP_CONTACT_OPEN && !point->is_elastic;
+}
+
+/* Keeps the gaps, their rates and the loads N at the end of the newest step. Finds the open gaps that may touch zero within it and open
+ * again, where integrators evaluate root functions at its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
  * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
  * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many contacts that are
  * far away cost nothing. */
@@ -146,8 +150,11 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
     Point *point            = &c->point[i];
     const sunrealtype least = c->tol_v * c->scale[point->normal];
     sunrealtype *gap = point->step.gap, *rate = point->step.rate;
-    if (is_next) gap[0] = gap[1], rate[0] = rate[1];
+    sunrealtype *N = point->step.N;
+    if (is_next) gap[0] = gap[1], rate[0] = rate[1], N[0] = N[1];
     gap[1] = c->p[point->normal], rate[1] = c->v[point->normal];
+    N[1]                = isLoaded(point) ? contactNormal(point, c->lambda) : 0.0;
+    point->load         = fmax(point->load, N[1]);
     const int is_near   = gap[0] <= -h * rate[0] || gap[1] <= h * rate[1];
     point->step.is_near = is_start || is_near || !(gap[0] > 0.0 && gap[1] > 0.0);
     point->step.turns   = point->phase == CP_CONTACT_OPEN && !is_start && rate[0] < least &&

@@ -499,6 +499,12 @@ static void setNear(CPContact c, int k, sunrealtype t) {
   } else now->near = contactNearEnd(c, before, v, was_far ? contactSliding(before, t) : NULL);
 }
 
+/* The rate of N over the newest step, or 0 at its start */
+static sunrealtype loadRate(const CPContact c, const Point *point) {
+  const sunrealtype h = c->end[1] - c->end[0];
+  return h > 0.0 ? (point->step.N[1] - point->step.N[0]) / h : 0.0;
+}
+
 /* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
 static void setPhases(CPContact c, sunrealtype t) {
   const ContactProblem *P = &c->problem;
@@ -523,9 +529,12 @@ static void setPhases(CPContact c, sunrealtype t) {
     /* A gap that is and stays 0 without a load, as that of a ball that rolls along a wall, does not close by roundoff: it would
      * open at the root of its force, and close again at the next event of any other one. */
     int ld;
-    const sunrealtype *W    = contactBlock(c, k, &ld);
-    const sunrealtype least = at_root ? CP_INEXACT * size : was_closed ? 0.0 : zero / W[0];
-    if (!point->is_held && !touches && !(P->x[law->first] > least)) continue;
+    const sunrealtype *W = contactBlock(c, k, &ld);
+    const sunrealtype N = P->x[law->first], whole = fmax(size, point->load);
+    const sunrealtype least = at_root ? CP_INEXACT * whole : was_closed ? 0.0 : zero / W[0];
+    if (at_root) point->jerk = W[0] * fmax(-loadRate(c, point), 0.0);
+    if (!point->is_held && !touches && !(N > least)) continue;
+    point->load = N, point->jerk = 0.0;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
@@ -708,6 +717,7 @@ void contactOpenAll(CPContact c) {
     c->point[i].phase   = CP_CONTACT_OPEN;
     c->point[i].zero[0] = 0.0, c->point[i].fade = c->point[i].height = INFINITY;
     c->point[i].left.t = NAN;
+    c->point[i].load = c->point[i].jerk = 0.0;
   }
 }
 

@@ -6,7 +6,10 @@
  *
  * one after the other: each is projected to 0 that is below. Velocities are those of the closed contacts alone. A gap then crosses 0 where
  * the root function does, which is above it by no more than the digits to which projections find it, and that fades while a gap that
- * leaves with some velocity grows to four times its size, or in the first quarter of its flight if that is lower. */
+ * leaves with some velocity grows to four times its size, or in the first quarter of its flight if that is lower.
+ *
+ * A contact that opens at the root of its N leaves with neither velocity nor acceleration, g = j t^3 / 6, and stays within errors of a
+ * step for long. Its root function lies a part of the tolerance above the gap, which fades while the gap grows to four times that. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -24,13 +27,15 @@ void contactOffsets(CPContact c, sunrealtype t) {
     const sunrealtype scale = c->scale[point->normal], gap = c->p[point->normal],
                       v = c->v[point->normal], noise = noiseOf(c, i, t);
     /* The height of a flight that is lower than the roundoff of the gap says nothing. */
-    const int is_seen        = point->height > 32.0 * c->round_q * scale;
+    const int opens          = point->jerk > 0.0 && !(v > c->small_v * scale),
+              is_seen        = point->height > 32.0 * c->round_q * scale;
     const sunrealtype height = is_seen ? point->height : INFINITY,
-                      offset = fmin(noise, height / 32.0);
+                      offset = opens ? c->small_q * scale : fmin(noise, height / 32.0);
     if (point->phase != CP_CONTACT_OPEN || point->is_elastic) continue;
     point->zero[0] = gap <= offset ? gap - offset : 0.0, point->t_zero = t;
-    point->fade =
-        v > c->small_v * scale ? fmin(4.0 * fmax(fabs(gap), offset), height) / v : INFINITY;
+    point->fade = v > c->small_v * scale ? fmin(4.0 * fmax(fabs(gap), offset), height) / v
+                  : opens                ? cbrt(24.0 * offset / point->jerk)
+                                         : INFINITY;
   }
 }
 
