@@ -44,6 +44,11 @@ void rows_put(Rows *rows, long from, RowsMerge merge) {
   if (goes) memcpy(rows_next(rows), newest, (size_t)rows->width * sizeof *newest);
 }
 
+const double *rows_newest(const Rows *rows) {
+  if (rows->seen == 0) return NULL;
+  return row_at(rows, (rows->seen - 1) % rows->stride == 0 ? rows->rows - 1 : rows->rows);
+}
+
 void rows_end(Rows *rows) {
   if (rows->seen > 0 && (rows->seen - 1) % rows->stride != 0) rows->rows++;
 }

@@ -23,6 +23,8 @@ double *rows_next(Rows *rows);
 /* Adds the row at rows_next. If that row is dropped, now or later, its columns from ... width - 1
  * are merged into the row before it. merge NULL: nothing is merged. */
 void rows_put(Rows *rows, long from, RowsMerge merge);
+/* Returns the newest row, also if it is not taken; NULL if there is none. */
+const double *rows_newest(const Rows *rows);
 /* Ends the table: the newest row becomes the last, although it may be closer to its predecessor
  * than other rows. */
 void rows_end(Rows *rows);

@@ -30,16 +30,20 @@ void track_take(Rows *track, sunrealtype t, N_Vector y) {
   rows_put(track, 0, NULL);
 }
 
-void track_meet(Rows *track, sunrealtype t, N_Vector y) {
-  if (track->rows < 2) return; /* there is always a first one */
+bool track_meet(Rows *track, sunrealtype t, N_Vector y, double rtol, double atol) {
   const sunrealtype *after = N_VGetArrayPointer(y);
-  const double *row        = track->data + (track->rows - 1) * track->width;
-  if (row[0] != t) return;
-  for (long i = 1; i < track->width; i++)
-    if (row[i] != after[i - 1]) {
-      track->rows--, track->seen--;
-      return;
-    }
+  const double *row        = rows_newest(track);
+  bool moved = false, jumped = false;
+  if (!row || row[0] != t) return false;
+  for (long i = 1; i < track->width; i++) {
+    const double change = fabs(row[i] - after[i - 1]);
+    moved |= change != 0;
+    jumped |= change > rtol * fabs(row[i]) + atol;
+  }
+  const bool kept = row == track->data + (track->rows - 1) * track->width;
+  if (moved && kept && track->rows > 1)
+    track->rows--, track->seen--; /* there is always a first one */
+  return jumped;
 }
 
 /* The largest |y_i| from component `from` to `to` - 1, and the largest range of one of them. */
@@ -73,8 +77,7 @@ static int find_unit(Scales *s, const char *name) {
  * not compared, since they differ by a jump between two runs that find its time a little apart.
  * Auxiliary states that are parts of a quantity are judged with that. */
 static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
-  const CPPlugin *model  = p->model;
-  const bool jumps       = model->ncontacts > 0 || model->nroots > 0;
+  const bool jumps       = m->jumps;
   const CPEquations *of  = p->mech ? CPModelGetEquations(CPMechGetModel(p->mech)) : NULL;
   const int nquaternions = of ? of->nquaternions : 0;
   for (int i = 0; i < nquaternions; i++) {
@@ -276,12 +279,10 @@ void measure_reactions(const Measure *m, double t, const double *y, double *reac
  * through 1 rad would be less than the energies that are exchanged, those that exchange them. */
 static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
   const Observer *o      = m->observer;
-  const CPPlugin *model  = o->problem->model;
-  const bool jumps       = model->ncontacts > 0 || model->nroots > 0;
   const long n           = info->nu;
   double most[RUN_UNITS] = {0};
   if (!o->problem->settings.estimated) return 0; /* Nothing is compared with them. */
-  if (!o->mech || o->shares || o->nlambda == 0 || jumps) return 0;
+  if (!o->mech || o->shares || o->nlambda == 0 || m->jumps) return 0;
   m->full      = (Rows){.rows = track->rows, .width = track->width + n};
   m->full.data = calloc((size_t)(m->full.rows * m->full.width), sizeof *m->full.data);
   m->reaction  = calloc((size_t)n, sizeof *m->reaction);
@@ -307,10 +308,13 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
   return 0;
 }
 
-int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track) {
+int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track,
+                   bool jumped) {
   const Problem *p = observer->problem;
   const size_t n = (size_t)info->n, nquantities = (size_t)info->nquantities;
-  *m = (Measure){.n = info->n, .observer = observer};
+  *m = (Measure){.n        = info->n,
+                 .observer = observer,
+                 .jumps    = jumped || p->model->ncontacts > 0 || p->model->nroots > 0};
   if (track->rows == 0) return -1;
   m->scale       = calloc(n + 1, sizeof *m->scale);
   m->unit        = calloc(n + 1, sizeof *m->unit);

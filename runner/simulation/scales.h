@@ -25,6 +25,7 @@ typedef struct {
   bool *in_attitude; /* [n] does it belong to a quaternion? */
   long *attitude;    /* [nattitudes] first components of quaternions */
   int nattitudes;
+  bool jumps;      /* do velocities jump? Then they are not compared, and reactions neither */
   double *numbers; /* [3 nquantities] for the arrays of scales */
   /* Reactions -A^T lambda follow the n components of a state. They are unique, also where multipliers
    * are not, and finite in singular positions. */
@@ -40,13 +41,14 @@ typedef struct {
 int track_begin(Rows *track, long n);
 /* Keeps the state y at the start, at the end of each step, or at an output within one. */
 void track_take(Rows *track, sunrealtype t, N_Vector y);
-/* After an event at t: removes the row of this time if the state has jumped, since another run finds the event a little earlier or later,
- * and may have either state at t. */
-void track_meet(Rows *track, sunrealtype t, N_Vector y);
+/* After an event at t: removes the row of this time if the state has changed, since another run finds the event a little earlier or later,
+ * and may have either state at t. Returns whether the state has jumped by more than the tolerances. */
+bool track_meet(Rows *track, sunrealtype t, N_Vector y, double rtol, double atol);
 
-/* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 if out of memory.
- * Call measure_free in any case. */
-int measure_create(Measure *measure, Observer *observer, const RunInfo *info, const Rows *track);
+/* Computes all sizes from the track of a run, whose rows are ended. jumped: the state has jumped at an event whose time depends on the
+ * motion. Returns 0, or -1 if out of memory. Call measure_free in any case. */
+int measure_create(Measure *measure, Observer *observer, const RunInfo *info, const Rows *track,
+                   bool jumped);
 void measure_free(Measure *measure);
 
 /* reaction [nreactions] <- those at the state y [n], or NaN where they cannot be evaluated */

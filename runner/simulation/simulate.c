@@ -29,6 +29,7 @@ typedef struct {
   long attempts;        /* number of attempts before the newest step */
   bool time_stepping;   /* is time stepping under way? */
   bool aborted;         /* a listener has ended the run */
+  bool jumped;          /* the state has jumped at an event whose time depends on the motion */
   /* CPU time and work when the session was called, or when a function of it returned */
   double since, work_since;
 } Run;
@@ -211,7 +212,10 @@ static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *d
   if (event->source == run->model_source || !event->restarted) return 0; /* nothing has changed */
   enter(run);
   int flag = tell_named(run, event) || tell_contacts(run) || tell_time_stepping(run) ? -1 : 0;
-  if (!flag && run->track) track_meet(run->track, event->t, y);
+  if (!flag && run->track) {
+    const RunSettings *s = &run->problem.settings;
+    run->jumped |= track_meet(run->track, event->t, y, s->rtol, s->atol) && !event->timed;
+  }
   if (!flag && run->problem.settings.outputs == 0) flag = tell_sample(run, event->t, y);
   leave(run);
   return flag;
@@ -496,7 +500,8 @@ void simulate(const RunSettings *settings, Listener *listener, RunResult *result
   /* A model that crashes when it is evaluated once more must not take the result with it. */
   result->estimate.pending = !flag;
   listener->end(listener, result);
-  const bool measured = begun && !measure_create(&measure, &run.observer, &run.info, &track) &&
+  const bool measured = begun &&
+                        !measure_create(&measure, &run.observer, &run.info, &track, run.jumped) &&
                         !listener->scales(listener, &measure.scales);
   result->estimate.pending = !flag && measured && settings->estimated;
   if (result->estimate.pending) estimate_error(&run.problem, &track, &measure, listener, result);

@@ -321,6 +321,23 @@ class Mechanisms(RunnerTest):
             self.assertAlmostEqual(values["box.x"], 1 + 1.5, delta=1e-7)
             self.assertAlmostEqual(values["box.y"], 0, delta=1e-7)
 
+    def test_a_latch_that_closes_at_an_output_is_not_an_error(self):
+        """The hand, at 1 m/s, grips the box at 0.4 m, when an output is due: on which side of the jump that is, depends on roundoff."""
+        file = self.folder / "grip.yaml"
+        file.write_text("run: {t_end: 2, sensors: rail.rate}\ndimension: 2\ngravity: [0, 0]\n"
+                        "bodies: [{name: hand, mass: 2, inertia: 0.1, velocity: [1, 0]}, {name: box, mass: 3, inertia: 0.2, at: [0.5, 0]}]\n"
+                        "joints: [{name: rail, kind: prismatic, b: hand, axis: [1, 0]}, {name: hold, kind: fixed, a: hand, b: box, at: [0.5, 0]}]\n"
+                        "latches: [{name: grip, joint: hold, when: rail.displacement - 0.4 m}]\n")
+        for outputs in ("300", "10", "0"):
+            run = self.run_json(file, "--outputs", outputs)
+            (name, t), = self.named(run)
+            self.assertEqual(name, "hold closed")
+            self.assertAlmostEqual(t, 0.4, delta=1e-12)
+            self.assertEqual(run["verdict"], "ok", outputs)
+            values = dict(zip(run["end"]["names"], run["end"]["y"]))
+            self.assertAlmostEqual(values["hand.x'"], 0.4, delta=1e-12)
+            self.assertAlmostEqual(values["box.x"], 0.5 + 0.4 * 1.6, delta=1e-12)
+
     def test_releases_that_cannot_be_are_refused(self):
         text = (FILES / "trebuchet.yaml").read_text()
         file = self.folder / "wrong.yaml"
