@@ -51,7 +51,8 @@ static sunrealtype dot(const sunrealtype *a, const sunrealtype *b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Positions must be finite, and directions orthogonal unit vectors; in the plane the last one is 0. */
+/* Positions must be finite, and directions orthogonal unit vectors; in the plane the last one is 0, and all are
+ * on no surface. */
 static int frames_are_true_at(const ModelCheck *c, int state) {
   static const sunrealtype close = 1e-12;
   const int n                    = c->model->ncontacts;
@@ -62,11 +63,12 @@ static int frames_are_true_at(const ModelCheck *c, int state) {
   int result = 1;
   for (int i = 0; i < n && result; i++) {
     const sunrealtype *place = frames + 12 * i, *axis = place + 3;
-    const int planar = dot(axis + 6, axis + 6) == 0;
-    int right        = isfinite(place[0] + place[1] + place[2]);
+    const int planar     = dot(axis + 6, axis + 6) == 0;
+    const int on_nothing = planar && dot(axis, axis) == 0 && dot(axis + 3, axis + 3) == 0;
+    int right            = isfinite(place[0] + place[1] + place[2]);
     for (int j = 0; j < 3; j++)
       for (int k = 0; k <= j; k++) {
-        const sunrealtype wanted = j == k && !(planar && j == 2);
+        const sunrealtype wanted = j == k && !(planar && j == 2) && !on_nothing;
         right                    = right && fabs(dot(axis + 3 * j, axis + 3 * k) - wanted) <= close;
       }
     if (!right)

@@ -161,8 +161,8 @@ typedef struct {
                                             coordinates if there are as many of them, else u0, u1, ... */
   int nvelocities; /**< at most nu */
   /** Sets frame [12 ncontacts] for each contact at (t, y), in the axes of the drawing: the point where it acts, and the unit
-   * vectors in whose directions g_N and the two components of v_T grow [3 each]. The last one is 0 in the plane. If NULL,
-   * the forces of contacts are not drawn. */
+   * vectors in whose directions g_N and the two components of v_T grow [3 each]. The last one is 0 in the plane, and all are
+   * for a contact on no surface, such as a stop, whose force is not drawn. If NULL, the forces of contacts are not drawn. */
   void (*contact_frames)(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame);
   const CPPluginCoordinate *
       auxiliaries; /**< the first of z_0, z_1, ..., with names and units; NULL if they have none. One with the unit of a

@@ -12,6 +12,8 @@ import unittest
 from runner import CRASHED, DONE, FAILED, INTERRUPTED, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes, finish, start
 from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
+FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
+
 # parts of the pendulum that are replaced, and the message
 WRONG = {
     "a wrong entry of A": (
@@ -272,6 +274,12 @@ class CheckTest(RunnerTest):
         result = cpodes("check", file)
         self.assert_done(result)
         self.assertRegex(result.stdout, r"energy: conserved +ok")
+
+    def test_stops_and_ropes_are_contacts_on_no_surface(self):
+        for file in "hoist.yaml", "barrier.yaml", "arm.urdf":
+            result = cpodes("check", FILES / file)
+            self.assert_done(result)
+            self.assertIn("are right", result.stdout, file)
 
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")
