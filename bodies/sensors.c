@@ -225,10 +225,26 @@ static int isNext(const char **at, const char *word) {
   return 1;
 }
 
+/* The names of the stops of a limit, which have its forces: "; its stops are ...", or "" */
+static const char *stopsOf(const Mechanism *m, const char *name, size_t length, char text[TEXT]) {
+  int index;
+  text[0] = '\0';
+  for (int i = 0; i < 2; i++) {
+    char stop[OWN_NAME * 2];
+    const int size =
+        snprintf(stop, sizeof stop, "%.*s_%s", (int)length, name, i ? "upper" : "lower");
+    if (size >= (int)sizeof stop || bodiesLookUp(m, stop, (size_t)size, &index) != NAME_JOINT)
+      continue;
+    const size_t at = strlen(text);
+    snprintf(text + at, TEXT - at, "%s \"%s\"", at ? " and" : "; its stops have:", stop);
+  }
+  return text;
+}
+
 /* What the element has, or, if there is none, the one with the nearest name */
 static int suggest(const Mechanism *m, const char *name, const Sensor *s, char rule[RULE_TEXT]) {
   const size_t length = strcspn(name, ".");
-  char suggestion[SUGGESTION];
+  char suggestion[SUGGESTION], stops[TEXT];
   const int kinds = kindsOf(m, s);
   char list[200]  = "";
   for (int row = 0; row < ROWS; row++)
@@ -239,6 +255,9 @@ static int suggest(const Mechanism *m, const char *name, const Sensor *s, char r
   if (kinds)
     snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\"; %.*s has %s", name, (int)length,
              name, list);
+  else if (s->kind)
+    snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\", as \"%.*s\" has none%.200s", name,
+             (int)(length < 80 ? length : 80), name, stopsOf(m, name, length, stops));
   else
     snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\", as there is no element \"%.*s\"%s",
              name, (int)(length < 80 ? length : 80), name,

@@ -134,6 +134,10 @@ static const struct {
     {BODY "run: {title: \"a\\rb\"}\n", "my.yaml:3:14:", "title must not contain control characters"},
     {BODY "run: {held: a b}\n", "my.yaml:3:13:", "there is no body \"b\""},
     {BODY "run: {sensors: j}\n", "my.yaml:3:16:", "there is no quantity \"j\""},
+    {BODY
+     "joints: [{name: j, kind: revolute, b: a}]\nlimits: [{name: s, of: j, lower: 0, upper: 1}]\n"
+     "run: {sensors: s.torque}\n",
+     "my.yaml:5:16:", "as \"s\" has none; its stops have: \"s_lower\" and \"s_upper\""},
     {BODY "joints: [{name: j, kind: revolute, b: a}]\nrun: {sensors: j j.0 j.1}\n",
      "my.yaml:4:16:", "the joint has fewer coordinates"},
     {BODY "joints: [{name: j, kind: revolute, b: a}]\nrun: {sensors: j.00}\n",
