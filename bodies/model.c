@@ -895,14 +895,16 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 /* zdot: activations, and W */
 static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                  const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
-  Mechanism *b = bodies;
-  CPPowers p   = {0};
-  b->z         = z;
+  Mechanism *b            = bodies;
+  CPPowers p              = {0};
+  sunrealtype of_contacts = 0;
+  b->z                    = z;
   bodiesUpdate(b);
   bodiesActivations(b, zdot, NULL);
   if (!b->balance) return 0;
-  const int flag        = bodiesPowers(b, t, q, u, lambda, &p);
-  zdot[b->nactivations] = p.applied + p.drives - p.dissipation;
+  const int flag = bodiesPowers(b, t, q, u, lambda, &p, &of_contacts);
+  /* CPMechAddForce adds the whole power of elastic ropes, a part of which is stored in them and belongs to E. */
+  zdot[b->nactivations] = p.applied + p.drives - p.dissipation - of_contacts;
   return flag;
 }
 

@@ -203,7 +203,7 @@ static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, co
 }
 
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 const sunrealtype *lambda, CPPowers *out) {
+                 const sunrealtype *lambda, CPPowers *out, sunrealtype *of_contacts) {
   const Tree *tree = b->tree;
   const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
   int placed       = laws + b->nforces > 0;
@@ -227,6 +227,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     out->potential += rope.energy;
     out->dissipation += rope.lost;
     out->drives -= rope.tension * rope.winch;
+    of_contacts[0] -= rope.tension * rope.rate;
   }
   for (int i = 0; i < b->nrows && b->ndrives > 0 && lambda && !flag; i++) {
     DriveAt at;
@@ -244,12 +245,13 @@ int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *l
   int flag = bodiesAt(mech, y, __func__, &b);
   if (flag) return flag;
   CPPowers sum;
+  sunrealtype of_contacts = 0;
   if ((flag = cpTake(CP_OBJECT(mech), &sum, powers, __func__))) return flag;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
   sum = (CPPowers){0};
   bodiesPoses(b, q, u, NULL);
   addEnergies(b, &sum);
-  flag = bodiesPowers(b, t, q, u, lambda, &sum);
+  flag = bodiesPowers(b, t, q, u, lambda, &sum, &of_contacts);
   cpGive(powers, &sum);
   if (!flag) return CP_SUCCESS;
   return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,

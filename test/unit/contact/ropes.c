@@ -370,6 +370,13 @@ START_TEST(a_rope_becomes_slack_where_its_tension_vanishes) {
 }
 END_TEST
 
+/* T + V - W, with the energies that elastic ropes store in V */
+static sunrealtype balance(sunrealtype t) {
+  CPPowers p = CP_INIT(CPPowers);
+  ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &p), CP_SUCCESS);
+  return p.kinetic + p.potential - N_VGetArrayPointer(y)[N_VGetLength(y) - 1];
+}
+
 /* Released at the stretch s_0 < 2 s_e, it vibrates about s_e = m g / k: s_e + (s_0 - s_e) cos(w t). */
 START_TEST(an_elastic_rope_vibrates_as_a_spring) {
   const Case c        = case_of(_i);
@@ -384,7 +391,9 @@ START_TEST(an_elastic_rope_vibrates_as_a_spring) {
                slack = {CP_NEW_ROPE("slack"), .nnodes = 2, .node = loose, .length = 20};
   add_element(bodies, &rope.head), add_element(bodies, &slack.head);
   act(c.formulation);
+  const sunrealtype before = balance(0);
   run(&c, t);
+  ck_assert_double_eq_tol(balance(t), before, 100 * c.tol * m * g);
   expect(&c, "ball", -1 - s, A * w * sin(w * t), t);
   ck_assert_double_eq_tol(quantity("rope.force", t), k * s, 10 * c.tol * k);
   ck_assert_double_eq_tol(quantity("rope.power", t), k * s * A * w * sin(w * t), 10 * c.tol * k);
@@ -408,10 +417,31 @@ START_TEST(an_elastic_rope_becomes_slack_and_taut_again) {
   const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .length = 1, .stiffness = k};
   add_element(bodies, &rope.head);
   act(c.formulation);
+  const sunrealtype before = balance(0);
   run(&c, t);
+  ck_assert_double_eq_tol(balance(t), before, 100 * c.tol * k * s0);
   expect(&c, "ball", -1 - s, -rate, t);
   ck_assert_double_eq_tol(quantity("rope.force", t), k * s, 10 * c.tol * k);
   ck_assert_double_eq_tol(quantity("rope.energy", t), k * s * s / 2, 10 * c.tol * k);
+  release();
+}
+END_TEST
+
+/* A winch takes an elastic rope in and gives some, with damping: T + V - W stays, with the work of the winch and the loss of the damper in W. */
+START_TEST(an_elastic_rope_on_a_winch_keeps_the_balance) {
+  const Case c        = case_of(_i);
+  const sunrealtype m = 1.3, k = 80, t = 1.7;
+  create(&c);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  mass("ball", m, 0, -1.3);
+  const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -1.3)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 2,    .node = nodes, .length = 1,
+                              .rate = -0.4,        .stiffness = k, .damping = 1.5};
+  add_element(bodies, &rope.head);
+  act(c.formulation);
+  const sunrealtype before = balance(0);
+  run(&c, t);
+  ck_assert_double_eq_tol(balance(t), before, 100 * c.tol * k);
   release();
 }
 END_TEST
@@ -485,6 +515,7 @@ TEST_SUITE(ropes) {
   tcase_add_loop_test(tc, a_rope_becomes_slack_where_its_tension_vanishes, 0, 4);
   tcase_add_loop_test(tc, an_elastic_rope_vibrates_as_a_spring, 0, CASES);
   tcase_add_loop_test(tc, an_elastic_rope_becomes_slack_and_taut_again, 0, CASES);
+  tcase_add_loop_test(tc, an_elastic_rope_on_a_winch_keeps_the_balance, 0, CASES);
   tcase_add_loop_test(tc, wrong_ropes_are_refused_by_name, 0, 2 * sizeof wrong / sizeof *wrong);
   suite_add_tcase(suite, tc);
   return suite;
