@@ -31,6 +31,14 @@ static error_t add_setting(ConvertOptions *o, const char *prefix, const char *te
   return 0;
 }
 
+static const char suffixes[] = ".yaml .yml .xml .mjcf .urdf .sdf";
+
+/* From the last dot of the name on, or "" if nothing follows it */
+static const char *suffix_of(const char *path) {
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  return dot && dot[1] ? dot : "";
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   ConvertOptions *o = state->input;
   switch (key) {
@@ -42,7 +50,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_ARG:
     if (!o->from) return o->from = text, 0;
     if (o->to) return complain("there is one name too many: \"%s\"", text), EINVAL;
-    return path_take("OUT", text, ".yaml .yml .xml .mjcf .urdf .sdf", &o->to) ? EINVAL : 0;
+    if (path_take("OUT", text, suffixes, &o->to)) return EINVAL;
+    if (*suffix_of(o->to)) return 0;
+    return complain("OUT: the suffix decides what is written, %s, and there is none: \"%s\"",
+                    suffixes, text),
+           EINVAL;
   case ARGP_KEY_END:
     if (!o->to) return complain("two files are wanted: a mechanism, and the one to write"), EINVAL;
     if (is_same_file(o->from, o->to))
@@ -54,7 +66,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* The number of a format in CPBodiesFile, by the end of its name */
 static int format_of(const char *to) {
-  switch (strrchr(to, '.')[1] | 0x20) {
+  switch (suffix_of(to)[1] | 0x20) {
   case 'y': return 1;
   case 'u': return 3;
   case 's': return 4;

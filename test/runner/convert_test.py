@@ -135,6 +135,8 @@ run: {coordinates: joint}
         self.assertFalse(to.exists())
         self.assert_refused(cpodes("convert", bad), "two files are wanted")
         self.assert_refused(cpodes("convert", bad, "to.txt"), "to.txt", ".yaml")
+        self.assert_refused(cpodes("convert", bad, self.folder / "to"), "the suffix decides what is written", ".sdf")
+        self.assert_refused(cpodes("convert", bad, "/dev/full"), "there is none")
         self.assert_refused(cpodes("convert", bad, to, to), "there is one name too many")
         self.assert_refused(cpodes("convert", FILES / "arm.urdf", self.folder / "no" / "to.yaml"), "no/to.yaml")
 
