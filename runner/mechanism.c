@@ -705,6 +705,7 @@ static int name_all(CPBodies b) {
         (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))) ||
         (!strcmp(field, "length") && *p > 0))  /* 0 is the radius of a point */
       least = *p > 0 ? SUN_RCONST(1e-300) : 0; /* Bodies may have no mass. */
+    if (!strcmp(field, "time") || !strcmp(field, "time_2")) least = SUN_RCONST(1e-300);
     const int is_restitution = !strcmp(field, "restitution");
     if (is_restitution || !strcmp(field, "friction") || !strcmp(field, "sticking")) least = 0;
     if (is_restitution) most = 1;

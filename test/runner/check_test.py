@@ -275,6 +275,12 @@ class CheckTest(RunnerTest):
         self.assert_done(result)
         self.assertRegex(result.stdout, r"energy: conserved +ok")
 
+    def test_times_of_activations_stay_positive(self):
+        result = cpodes("check", FILES / "arm_control.yaml")
+        self.assert_done(result)
+        self.assertIn("are right", result.stdout)
+        self.assert_refused(cpodes("run", FILES / "arm_control.yaml", "--param", "base_motor.time=0"), "base_motor.time")
+
     def test_stops_and_ropes_are_contacts_on_no_surface(self):
         for file in "hoist.yaml", "barrier.yaml", "arm.urdf":
             result = cpodes("check", FILES / file)
