@@ -277,6 +277,11 @@ static int unknown(Parser *p, const char *at, size_t length) {
   if (function >= 0)
     return wrong(p, at, "%s is a function and needs parentheses, %s(...)", functions[function].name,
                  functions[function].name);
+  if (languageIsUnit(at, length)) /* as in 5 kg*cm^2 */
+    return wrong(
+        p, at,
+        "there is no \"%.*s\"; units follow a number, with blanks between them, as in 2 kg %.*s",
+        (int)length, at, (int)length, at);
   for (int i = 0; i < p->e->head.n; i++) cpScopeShow(&nearest, p->variable[i]);
   for (int i = 0; i < FUNCTIONS; i++) cpScopeShow(&nearest, functions[i].name);
   languageShowScope(p->scope, &nearest);

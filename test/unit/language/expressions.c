@@ -229,6 +229,7 @@ static const struct {
     {"2^(1 s)", "1:2: an exponent must have no dimension, and has that of s"},
     {"(1 m)^x", "1:6: the exponent of a value with a dimension must be a number such as 2 or 0.5"},
     {"(1 m)^0.37", "1:6: the exponent of a value with a dimension"},
+    {"500 kg*cm^2", "1:8: there is no \"cm\"; units follow a number, with blanks"},
     {"3 Newton", "1:3: there is no unit \"Newton\""},
     {"3 kn", "1:3: there is no unit \"kn\"; did you mean k"},
     {"50 Hz", "1:4: there is no unit Hz, which might mean rev/s or rad/s"},
