@@ -21,8 +21,8 @@ static int createWorkspace(CPMech mech) {
   if (!mech->room.force && (mech->forces.count > 0 || mech->eq->f_lambda))
     CP_ARRAYS(arena, mech->nu, &mech->room.force);
   if (!it->on && cpMechHasLambdaForces(mech)) {
-    CP_ARRAYS(arena, mech->nu, &it->f, &it->before, &it->a);
-    CP_ARRAYS(arena, mech->m, &it->next, &it->step, &it->zero);
+    CP_ARRAYS(arena, mech->nu, &it->f, &it->before);
+    CP_ARRAYS(arena, mech->m, &it->next, &it->step, &it->response);
     CP_NEW(arena, it->on, mech->m);
   }
   return cpArenaStatus(arena);
@@ -37,14 +37,11 @@ int cpMechForcesSetUp(CPMech mech) {
                           !m->f_lambda && !m->udot && mech->forces.count == 0 &&
                           mech->motions->count == 0;
   if (createWorkspace(mech)) return CP_MEM_FAIL;
-  if (it->J || !cpMechKnowsLambdaJac(mech)) return CP_SUCCESS;
+  if (it->sum.value || !cpMechKnowsLambdaJac(mech)) return CP_SUCCESS;
   int flag = cpUserMatCreate(&it->Fl, NULL, NULL, mech->nu, mech->na, mech->ctx);
   if (!flag) flag = cpMatCreateDense(&it->sum, mech->nu, mech->na);
-  if (!flag) it->J = cpArenaAlloc(&mech->set_up, (size_t)mech->m * (size_t)mech->m, sizeof *it->J);
-  if (it->J) return CP_SUCCESS;
-  cpUserMatFree(&it->Fl);
-  cpMatFree(&it->sum);
-  return CP_MEM_FAIL;
+  if (flag) cpUserMatFree(&it->Fl);
+  return flag;
 }
 
 /* Forgets the last forces of the list that have been removed. */

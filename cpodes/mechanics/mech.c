@@ -212,6 +212,7 @@ void cpMechTearDown(CPMech mech) {
   cpUserMatFree(&mech->userA);
   cpUserMatFree(&mech->multipliers.Fl);
   cpMatFree(&mech->multipliers.sum);
+  cpArenaFree(&mech->multipliers.memory);
   mech->multipliers = (CPMechMultipliers){0};
   if (mech->m > mech->na) cpMatFree(&mech->A);
   mech->A = (CPMat){0};

@@ -66,8 +66,12 @@ typedef struct {
 typedef struct {
   CPUserMat Fl; /* nu x na, of one force; */
   CPMat sum;    /* of all; both are empty unless all derivatives are given */
-  double *f, *before, *a, *next, *step, *zero, *J;
-  int *on; /* the multipliers on which forces depend */
+  double *f, *before, *next, *step, *response;
+  int *on;   /* the multipliers on which forces depend */
+  double *J; /* rows and columns of I - L' Fl for these, and its LU factors; allocated [most most] */
+  int *order;     /* [most] its pivots */
+  int most;       /* the largest number of these so far */
+  CPArena memory; /* of J and order */
 } CPMechMultipliers;
 
 /* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first

@@ -16,69 +16,107 @@
 #include <math.h>
 #include <string.h>
 
-/* Solves J x = r for the rows and columns that are listed, by elimination with partial pivoting; J [m m] and x [m]: in, out. Returns 1
- * if they are singular. They are few, and calls of LAPACK would wake the threads of its BLAS. */
-static int eliminate(int n, const int *on, int m, double *J, double *x) {
+/* J <- L U with the rows in order[], by elimination with partial pivoting; J [n n], columns. Returns 1 if J is singular. There are few
+ * columns, and calls of LAPACK would wake the threads of its BLAS. */
+static int factor(int n, double *J, int *order) {
   for (int k = 0; k < n; k++) {
-    double *column = J + (size_t)on[k] * (size_t)m;
+    double *column = J + (size_t)k * (size_t)n;
     int pivot      = k;
     for (int i = k + 1; i < n; i++)
-      if (fabs(column[on[i]]) > fabs(column[on[pivot]])) pivot = i;
-    if (!(fabs(column[on[pivot]]) > 0.0)) return 1;
-    for (int j = k; j < n && pivot != k; j++) {
-      double *of = J + (size_t)on[j] * (size_t)m, other = of[on[k]];
-      of[on[k]] = of[on[pivot]], of[on[pivot]] = other;
+      if (fabs(column[i]) > fabs(column[pivot])) pivot = i;
+    order[k] = pivot;
+    if (!(fabs(column[pivot]) > 0.0)) return 1;
+    for (int j = 0; j < n && pivot != k; j++) {
+      double *of = J + (size_t)j * (size_t)n, other = of[k];
+      of[k] = of[pivot], of[pivot] = other;
     }
-    const double other = x[on[k]];
-    x[on[k]] = x[on[pivot]], x[on[pivot]] = other;
-    for (int i = k + 1; i < n; i++) {
-      const double part = column[on[i]] / column[on[k]];
-      for (int j = k + 1; j < n && part != 0.0; j++) {
-        double *of = J + (size_t)on[j] * (size_t)m;
-        of[on[i]] -= part * of[on[k]];
-      }
-      x[on[i]] -= part * x[on[k]];
+    for (int i = k + 1; i < n; i++) column[i] /= column[k];
+    for (int j = k + 1; j < n; j++) {
+      double *of = J + (size_t)j * (size_t)n;
+      for (int i = k + 1; i < n && of[k] != 0.0; i++) of[i] -= column[i] * of[k];
     }
-  }
-  for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[on[k]] -= J[on[k] + (size_t)on[j] * (size_t)m] * x[on[j]];
-    x[on[k]] /= J[on[k] + (size_t)on[k] * (size_t)m];
   }
   return 0;
 }
 
-/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. Columns of J are those of I where no force depends on the multiplier, so that
- * the others are solved for first. If J is singular, next is unchanged. */
+/* x <- J^{-1} x */
+static void substitute(int n, const double *J, const int *order, double *x) {
+  for (int k = 0; k < n; k++) {
+    const double other = x[k];
+    x[k] = x[order[k]], x[order[k]] = other;
+  }
+  for (int k = 0; k < n; k++)
+    for (int i = k + 1; i < n; i++) x[i] -= J[i + k * n] * x[k];
+  for (int k = n - 1; k >= 0; k--) {
+    x[k] /= J[k + k * n];
+    for (int i = 0; i < k; i++) x[i] -= J[i + k * n] * x[k];
+  }
+}
+
+/* Finds the n multipliers on which forces depend, those of the columns of Fl that are not zero. FULL motions feel no forces. Returns n. */
+static int findDepends(CPMech mech) {
+  CPMechMultipliers *it = &mech->multipliers;
+  int n                 = 0;
+  for (int k = 0; k < mech->na; k++) {        /* Fl has no columns of motions. */
+    if (mech->rows.off[k]) continue;          /* lambda_k = 0 */
+    double *column = cpMatAt(&it->sum, 0, k); /* dense */
+    int depends    = 0;
+    for (int j = 0; j < mech->nu; j++) {
+      if (mech->motions->is_full[j]) column[j] = 0.0;
+      depends |= column[j] != 0.0;
+    }
+    if (depends) it->on[n++] = k;
+  }
+  return n;
+}
+
+/* Memory for n multipliers on which forces depend: of thousands of contacts few slide. */
+static int makeRoom(CPMech mech, int n) {
+  CPMechMultipliers *it = &mech->multipliers;
+  if (n <= it->most) return CP_SUCCESS;
+  cpArenaFree(&it->memory);
+  it->most = n;
+  CP_ARRAYS(&it->memory, (size_t)n * (size_t)n, &it->J);
+  CP_NEW(&it->memory, it->order, n);
+  if (!cpArenaStatus(&it->memory)) return CP_SUCCESS;
+  cpArenaFree(&it->memory); /* Memory may be found the next time. */
+  it->most = 0;
+  return cpReason(mech->text, CP_MEM_FAIL, "no memory for %d forces that depend on multipliers", n);
+}
+
+/* J [n n] <- the rows and columns of I - L' Fl of these multipliers */
+static int formJ(CPMech mech, int n) {
+  CPMechMultipliers *it = &mech->multipliers;
+  for (int l = 0; l < n; l++) {
+    double *column = it->J + (size_t)l * (size_t)n;
+    const int flag =
+        cpSaddleSolve(mech->kkt, cpMatAt(&it->sum, 0, it->on[l]), NULL, NULL, it->response);
+    if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
+    for (int k = 0; k < n; k++) column[k] = (k == l) - it->response[it->on[k]];
+  }
+  return CP_SUCCESS;
+}
+
+/* next <- lambda + (I - L' Fl)^{-1} (next - lambda). With the step x of the n multipliers on which forces depend, J x = their part of the
+ * right-hand side, that of all is next - lambda + L' Fl x. If J is singular, next is unchanged. */
 static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, double *next) {
   CPMechMultipliers *it = &mech->multipliers;
-  const int m           = mech->m;
-  int n = 0, *on = it->on, flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
-  if (flag) return flag;
-  for (int k = 0; k < mech->na; k++) {                  /* Fl has no columns of motions. */
-    if (mech->rows.off[k]) continue;                    /* lambda_k = 0 */
-    double *column     = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
-    int depends        = 0;
-    const double *Fl_k = cpMatAt(&it->sum, 0, k); /* dense */
-    for (int j = 0; j < mech->nu; j++) {
-      it->f[j] = mech->motions->is_full[j] ? 0.0 : Fl_k[j];
-      depends |= it->f[j] != 0.0;
-    }
-    if (!depends) continue;
-    memset(column, 0, (size_t)m * sizeof *column);
-    flag = cpSaddleSolve(mech->kkt, it->f, it->zero, it->a, column);
-    if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
-    for (int i = 0; i < m; i++) column[i] = (i == k) - column[i];
-    on[n++] = k;
+  double *x             = it->step;
+  int flag              = cpMechLambdaJac(mech, s, lambda, &it->sum);
+  const int n           = flag ? 0 : findDepends(mech);
+  if (!flag) flag = makeRoom(mech, n);
+  if (!flag) flag = formJ(mech, n);
+  if (flag || n == 0 || factor(n, it->J, it->order)) return flag;
+  for (int l = 0; l < n; l++) x[l] = next[it->on[l]] - lambda[it->on[l]];
+  substitute(n, it->J, it->order, x);
+  memset(it->f, 0, (size_t)mech->nu * sizeof *it->f);
+  for (int l = 0; l < n; l++) {
+    const double *Fl = cpMatAt(&it->sum, 0, it->on[l]);
+    for (int j = 0; j < mech->nu; j++) it->f[j] += Fl[j] * x[l];
   }
-  for (int i = 0; i < m; i++) it->step[i] = next[i] - lambda[i];
-  if (eliminate(n, on, m, it->J, it->step)) return CP_SUCCESS;
-  for (int i = 0, solved = 0; i < m; i++) { /* the elimination left all other rows as they were */
-    if (solved < n && on[solved] == i) solved++;
-    else if (!mech->rows.off[i])
-      for (int l = 0; l < n; l++)
-        it->step[i] -= it->J[i + (size_t)on[l] * (size_t)m] * it->step[on[l]];
-  }
-  for (int i = 0; i < m; i++) next[i] = lambda[i] + it->step[i];
+  flag = cpSaddleSolve(mech->kkt, it->f, NULL, NULL, it->response);
+  if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
+  for (int i = 0; i < mech->m; i++) next[i] += it->response[i];
   return CP_SUCCESS;
 }
 

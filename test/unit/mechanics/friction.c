@@ -417,6 +417,67 @@ START_TEST(forces_converge_where_rows_are_nearly_dependent) {
 }
 END_TEST
 
+/* ---- masses at rest, m = 1 and A = 1, under f + B lambda: lambda = (1 - B)^{-1} f ---- */
+
+enum { MANY = 6 };
+
+/* J = 1 - B has zeros on its diagonal, so that its elimination needs exchanges of rows. */
+static sunrealtype coupling(int i, int k) { return (i == k) - (i == k ? 0 : sin(1 + i + 3 * k)); }
+
+static int ones(sunrealtype t, const sunrealtype *q, SUNMatrix X, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < MANY; i++) SM_ELEMENT_D(X, i, i) = 1;
+  return 0;
+}
+
+static int pulls(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  for (int i = 0; i < MANY; i++) f[i] = 1 + i;
+  return 0;
+}
+
+static int coupled(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *lambda, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  for (int i = 0; i < MANY; i++)
+    for (int k = 0; k < MANY; k++) f[i] += coupling(i, k) * lambda[k];
+  return 0;
+}
+
+static int coupled_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                       void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)user_data;
+  for (int i = 0; i < MANY; i++)
+    for (int k = 0; k < MANY; k++) SM_ELEMENT_D(Fl, i, k) = coupling(i, k);
+  return 0;
+}
+
+START_TEST(multipliers_solve_forces_that_are_linear_in_them) {
+  const CPEquations equations = {CP_SIZED(CPEquations),
+                                 .nu         = MANY,
+                                 .nv         = MANY,
+                                 .M          = ones,
+                                 .A          = ones,
+                                 .f          = pulls,
+                                 .f_lambda   = coupled,
+                                 .lambda_jac = coupled_jac};
+  sunrealtype y0[2 * MANY]    = {0}, lambda[MANY], udot[MANY];
+  MechRun *run                = mech_run_create(&equations, NULL, y0);
+  ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
+  for (int i = 0; i < MANY; i++) {
+    sunrealtype left = 1 + i - lambda[i], size = 1 + i;
+    for (int k = 0; k < MANY; k++) {
+      left += coupling(i, k) * lambda[k];
+      size += fabs(coupling(i, k) * lambda[k]);
+    }
+    ck_assert_double_le(fabs(left), 20 * MANY * ROUNDOFF * size);
+  }
+  mech_run_free(&run);
+}
+END_TEST
+
 TEST_SUITE(friction) {
   Suite *suite = suite_create("friction");
   TCase *tcase = tcase_create("friction");
@@ -429,6 +490,7 @@ TEST_SUITE(friction) {
   tcase_add_loop_test(tcase, run_stops_where_the_pressure_ends, 0, 2);
   tcase_add_loop_test(tcase, forces_converge_where_multipliers_vanish, 0, 2);
   tcase_add_test(tcase, forces_converge_where_rows_are_nearly_dependent);
+  tcase_add_test(tcase, multipliers_solve_forces_that_are_linear_in_them);
   suite_add_tcase(suite, tcase);
   return suite;
 }
