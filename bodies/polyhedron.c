@@ -37,37 +37,52 @@ static void addEdge(Polyhedron *p, int from, int to, int left, int right) {
   edge->half = length / 2;
 }
 
-/* Lists the faces at each vertex v in neighbour [start[v] ... start[v + 1] - 1], for now. */
-static void listFaces(Polyhedron *p) {
-  memset(p->start, 0, ((size_t)p->nvertices + 2) * sizeof *p->start);
-  for (int f = 0; f < p->nfaces; f++)
-    for (int k = 0; k < p->face[f].count; k++) p->start[p->corner[p->face[f].first + k] + 2]++;
-  for (int v = 0; v < p->nvertices; v++) p->start[v + 1] += p->start[v];
-  for (int f = 0; f < p->nfaces;
-       f++) /* start [v + 1] moves from the begin of the list of v to its end. */
-    for (int k = 0; k < p->face[f].count; k++)
-      p->neighbour[p->start[p->corner[p->face[f].first + k] + 1]++] = f;
+/* Corner k of element i of a polyhedron or a hull: of a face, an edge or a triangle; NONE after its last one */
+typedef int Corner(const void *of, int i, int k);
+
+static int cornerOfFace(const void *of, int i, int k) {
+  const Polyhedron *p = of;
+  return k < p->face[i].count ? p->corner[p->face[i].first + k] : NONE;
 }
 
-/* The face with an edge from one vertex to another one, or NONE */
-static int faceWith(const Polyhedron *p, int from, int to) {
-  for (int l = p->start[from]; l < p->start[from + 1]; l++) {
-    const PolyFace *face = &p->face[p->neighbour[l]];
-    const int *corner    = p->corner + face->first;
-    for (int k = 0; k < face->count; k++)
-      if (corner[k] == from && corner[(k + 1) % face->count] == to) return p->neighbour[l];
-  }
+static int cornerOfEdge(const void *of, int i, int k) {
+  return k < 2 ? ((const Polyhedron *)of)->edge[i].vertex[k] : NONE;
+}
+
+static int cornerOfTriangle(const void *of, int i, int k) {
+  return k < 3 ? ((const Hull *)of)->triangle[i][k] : NONE;
+}
+
+/* at [start[v] ... start[v + 1] - 1] <- the elements with corner v, in the order of their numbers. start [nvertices + 2] */
+static void listByCorner(Corner *corner, const void *of, int n, int nvertices, int *start, int *at) {
+  int v;
+  memset(start, 0, ((size_t)nvertices + 2) * sizeof *start);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; (v = corner(of, i, k)) != NONE; k++) start[v + 2]++;
+  for (v = 0; v < nvertices; v++) start[v + 1] += start[v];
+  for (int i = 0; i < n; i++) /* start [v + 1] moves from the begin of the list of v to its end. */
+    for (int k = 0; (v = corner(of, i, k)) != NONE; k++) at[start[v + 1]++] = i;
+}
+
+/* The element beside the edge from vertex a to vertex b, which has it from b to a, or NONE. start, at: those of listByCorner */
+static int acrossEdge(Corner *corner, const void *of, const int *start, const int *at, int a, int b) {
+  for (int l = start[b]; l < start[b + 1]; l++)
+    for (int k = 0, from; (from = corner(of, at[l], k)) != NONE; k++) {
+      const int next = corner(of, at[l], k + 1), to = next != NONE ? next : corner(of, at[l], 0);
+      if (from == b && to == a) return at[l];
+    }
   return NONE;
 }
 
 /* Finds the edges, each of which two faces have in opposite senses. Returns 1 if one has a single face. */
 static int findEdges(Polyhedron *p) {
   int open = 0;
-  listFaces(p);
+  listByCorner(cornerOfFace, p, p->nfaces, p->nvertices, p->start, p->neighbour);
   for (int f = 0; f < p->nfaces; f++)
     for (int k = 0; k < p->face[f].count; k++) {
       const int *corner = p->corner + p->face[f].first, from = corner[k],
-                to = corner[(k + 1) % p->face[f].count], other = faceWith(p, to, from);
+                to    = corner[(k + 1) % p->face[f].count],
+                other = acrossEdge(cornerOfFace, p, p->start, p->neighbour, from, to);
       open |= other == NONE;
       if (from < to && other != NONE) addEdge(p, from, to, f, other);
     }
@@ -77,14 +92,12 @@ static int findEdges(Polyhedron *p) {
 /* Finds the neighbours of vertices, and all sizes. */
 static void finish(Polyhedron *p) {
   sunrealtype middle[3] = {0, 0, 0};
-  memset(p->start, 0, ((size_t)p->nvertices + 2) * sizeof *p->start);
-  for (int e = 0; e < p->nedges; e++)
-    for (int end = 0; end < 2; end++) p->start[p->edge[e].vertex[end] + 2]++;
-  for (int v = 0; v < p->nvertices; v++) p->start[v + 1] += p->start[v];
-  for (int e = 0; e < p->nedges;
-       e++) /* start [v + 1] moves from the begin of the list of v to its end. */
-    for (int end = 0; end < 2; end++)
-      p->neighbour[p->start[p->edge[e].vertex[end] + 1]++] = p->edge[e].vertex[!end];
+  listByCorner(cornerOfEdge, p, p->nedges, p->nvertices, p->start, p->neighbour);
+  for (int v = 0; v < p->nvertices; v++)
+    for (int l = p->start[v]; l < p->start[v + 1]; l++) { /* the other end of each edge at v */
+      const int *end  = p->edge[p->neighbour[l]].vertex;
+      p->neighbour[l] = end[end[0] == v];
+    }
   for (int v = 0; v < p->nvertices; v++) {
     p->size = fmax(p->size, length3(p->vertex[v]) + p->skin);
     add3((sunrealtype)1 / p->nvertices, p->vertex[v], middle);
@@ -239,31 +252,17 @@ static void dropPoints(Merge *w, Polyhedron *p) {
   findEdges(p);
 }
 
-/* The triangle with an edge from corner a to corner b, among those in list [count], or NONE */
-static int triangleWith(const Merge *w, const int *list, int count, int a, int b) {
-  for (int i = 0; i < count; i++) {
-    const int *corner = w->hull.triangle[list[i]];
-    for (int k = 0; k < 3; k++)
-      if (corner[k] == a && corner[(k + 1) % 3] == b) return list[i];
-  }
-  return NONE;
-}
-
 /* Finds the triangles beside each other. Returns 1 if out of memory. */
 static int findNeighbours(Merge *w) {
   const int n  = w->hull.ntriangles;
-  int *start   = calloc((size_t)w->n + 2, sizeof *start);
+  int *start   = malloc(((size_t)w->n + 2) * sizeof *start);
   int *at      = malloc(3 * (size_t)n * sizeof *at); /* the triangles at each corner */
   const int ok = start && at;
-  for (int t = 0; t < n && ok; t++)
-    for (int k = 0; k < 3; k++) start[w->hull.triangle[t][k] + 2]++;
-  for (int i = 0; i < w->n && ok; i++) start[i + 1] += start[i];
-  for (int t = 0; t < n && ok; t++)
-    for (int k = 0; k < 3; k++) at[start[w->hull.triangle[t][k] + 1]++] = t;
+  if (ok) listByCorner(cornerOfTriangle, &w->hull, n, w->n, start, at);
   for (int t = 0; t < n && ok; t++)
     for (int k = 0; k < 3; k++) {
       const int a = w->hull.triangle[t][k], b = w->hull.triangle[t][(k + 1) % 3];
-      w->beside[t][k] = triangleWith(w, at + start[b], start[b + 1] - start[b], b, a);
+      w->beside[t][k] = acrossEdge(cornerOfTriangle, &w->hull, start, at, a, b);
     }
   free(start), free(at);
   return !ok;
