@@ -8,6 +8,7 @@
  *
  *   gradients [--repeat N] [names of models or methods], N = 40 unless given */
 #include "check.h"
+#include "cpodes/base/differences.h"
 #include "mech.h"
 #include "options.h"
 
@@ -67,8 +68,7 @@ typedef struct {
 
 /* The start's derivatives are differences of sixth order. */
 static void start_derivatives(Model *model, Run *run) {
-  static const sunrealtype weight[] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
-  N_Vector y                        = CHECK_POINTER(N_VClone(run->y));
+  N_Vector y = CHECK_POINTER(N_VClone(run->y));
   for (int i = 0; i < model->Ns; i++) {
     sunrealtype *p         = &model->values[model->plist[i]];
     const sunrealtype kept = *p, e = 3.0e-3 * fabs(kept);
@@ -77,7 +77,8 @@ static void start_derivatives(Model *model, Run *run) {
       if (k == 0) continue;
       *p = kept + k * e;
       model->initial(model->values, y);
-      N_VLinearSum(1.0, run->y0S[i], (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e, y, run->y0S[i]);
+      N_VLinearSum(1.0, run->y0S[i], (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, y,
+                   run->y0S[i]);
     }
     *p = kept;
   }

@@ -11,12 +11,13 @@
  * function changes that is the step e: truncation, (0.02)^6 / 140 and (0.03)^6 / 560, and roundoff,
  * DBL_EPSILON / 0.02 and 6 DBL_EPSILON / (0.03)^2, are then of similar size. */
 typedef struct {
-  double second, fourth[2], sixth[3]; /* by order */
+  double second, fourth[2]; /* by order */
+  const double *sixth;      /* [3] */
   double part;
 } Differences;
-static const Differences FIRST = {
-    1.0 / 2.0, {2.0 / 3.0, -1.0 / 12.0}, {0.75, -0.15, 1.0 / 60.0}, 0.02};
-static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, {1.5, -0.15, 1.0 / 90.0}, 0.03};
+static const double sixth_of_curvatures[3] = {1.5, -0.15, 1.0 / 90.0};
+static const Differences FIRST      = {1.0 / 2.0, {2.0 / 3.0, -1.0 / 12.0}, cpSixthOrder, 0.02};
+static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, sixth_of_curvatures, 0.03};
 
 /* The relative difference between the results of fourth and sixth order at which the latter is
  * accurate to about 1e-13, or 1e-12 for the second derivative. */
