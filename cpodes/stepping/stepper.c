@@ -264,19 +264,10 @@ int cpStepperFirstStep(CPIntegrator s,
 /* ---- whole turns of angles ---- */
 
 int cpStepperPutAside(CPIntegrator s, N_Vector y, N_Vector also) {
-  if (!s->system.turns) return 0;
-  sunrealtype *x = cpData(y), *x_too = also ? cpData(also) : NULL;
-  int changed = 0;
-  for (int k = 0; k < s->system.nangles; k++) {
-    const sunindextype i = s->system.angles[k];
-    const sunrealtype n  = cpWholeTurns(x[i]);
-    if (n == 0) continue;
-    x[i] = cpTurnedBy(-n, x[i]);
-    if (x_too) x_too[i] = cpTurnedBy(-n, x_too[i]);
-    s->system.turns[i] += n;
-    changed = 1;
-  }
-  if (!changed) return 0;
+  const CPSystem *system = &s->system;
+  if (!system->turns || !cpPutTurnsAside(system->nangles, system->angles, cpData(y),
+                                         also ? cpData(also) : NULL, system->turns))
+    return 0;
   s->turned = 1;
   cpStepperTurned(s, 1);
   return 1;

@@ -134,6 +134,23 @@ static inline sunrealtype cpWholeTurns(sunrealtype x) {
   return fabs(x) > cp_turn && isfinite(x) ? nearbyint(x / cp_turn) : 0;
 }
 
+/* Puts aside whole turns of the angles of x that exceed one, also those of `also`, which may be NULL, and adds them to turns. Returns
+ * whether there are some. */
+static inline int cpPutTurnsAside(int nangles, const sunindextype *angles, sunrealtype *x,
+                                  sunrealtype *also, sunrealtype *turns) {
+  int some = 0;
+  for (int k = 0; k < nangles; k++) {
+    const sunindextype i = angles[k];
+    const sunrealtype n  = cpWholeTurns(x[i]);
+    if (n == 0) continue;
+    x[i] = cpTurnedBy(-n, x[i]);
+    if (also) also[i] = cpTurnedBy(-n, also[i]);
+    turns[i] += n;
+    some = 1;
+  }
+  return some;
+}
+
 typedef struct {
   CPLog log;
   CPIntegrator host; /* to which the system is attached, or NULL */

@@ -198,16 +198,12 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
   return flag;
 }
 
-/* room->y <- y without whole turns of its angles, which would count in its size and take digits from differences. turns [nq]: out, those
- * that the system adds meanwhile. */
+/* room->y <- y without whole turns of its angles, which would count in its size and take digits from differences. turns [nq]: in,
+ * zeros; out, those that the system adds meanwhile. */
 static void putAside(Room *room, double *turns, double *y) {
   const CPMech mech = room->mech;
   memcpy(y, room->y, (size_t)mech->n * sizeof *y);
-  for (int k = 0; k < mech->eq->nangles; k++) {
-    const sunindextype i = mech->eq->angles[k];
-    turns[i]             = cpWholeTurns(y[i]);
-    y[i]                 = cpTurnedBy(-turns[i], y[i]);
-  }
+  cpPutTurnsAside(mech->eq->nangles, mech->eq->angles, y, NULL, turns);
   room->y     = y;
   mech->turns = turns;
   cpMechTurned(1, mech);
