@@ -17,11 +17,12 @@
 #include <string.h>
 
 /* A row is kept if the square of the sine of its angle to those before it is at least KEPT, and depends on them where that is
- * below LEFT. Between them the KKT system decides, which knows how far off the manifold the state may be. */
+ * below LEFT, its square. Between them the KKT system decides, which knows how far off the manifold the state may be. */
 #define KEPT 1e-6
-#define LEFT 1e-12
-/* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff */
-#define ABSENT 1e-24
+#define LEFT (KEPT * KEPT)
+/* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff, of which a sine
+ * with the square LEFT is the root */
+#define ABSENT (LEFT * LEFT)
 enum { LANE = TREE_LOADS };
 
 typedef sunrealtype Lanes[LANE];

@@ -35,9 +35,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The default tolerance of the backward run */
-#define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
-
 /* An event, or the start */
 typedef struct Passage {
   sunrealtype t;
@@ -400,7 +397,7 @@ static int flight(Gradient *g, const Passage *e, int *empty) {
   int flag = enter(g, e, 1, &part);
   if (flag) return flag;
   /* The adjoint of a height is that of a velocity over the duration of a flight, and the errors of the latter add up over flights. */
-  options.reltol = options.reltol > 0.0 ? options.reltol : DEFAULT_TOLERANCE;
+  options.reltol = options.reltol > 0.0 ? options.reltol : cp_gradient_tolerance;
   options.reltol = fmax(sqrt(part) * options.reltol, CP_LEAST_TOLERANCE);
   options.abstol *= sqrt(part);
   options.flight = 1;

@@ -17,11 +17,11 @@
 /* The difference quotients of the power iteration, in units of the tolerance */
 #define DISPLACEMENT 0.01
 
-/* An explicit method that reaches the end of a segment in one step is more than is needed there. A step of BS32 takes 3
- * evaluations, where BS54 takes 7 and DOP853 12. RADAU stays, since the estimate of BS32 is 0 for a filter as fast as its step. */
-#define SHORT         "BS32"
-#define MOST_OF_BS54  2
-#define MOST_OF_OTHER 4
+/* An explicit method that reaches the end of a segment in one step is more than is needed there. RADAU stays, since the estimate of BS32
+ * is 0 for a filter as fast as its step. */
+#define SHORT "BS32"
+/* Evaluations in a step of these methods */
+enum { OF_BS32 = 3, OF_BS54 = 7, OF_DOP853 = 12 };
 
 /* ---- starts ---- */
 
@@ -108,7 +108,8 @@ static int attempts(CPSession s) {
 
 /* Is what BS32 takes for this segment more than one step of the method whose place it has taken? */
 static int isTooLong(CPSession s) {
-  return s->longer[0] && attempts(s) > (strcmp(s->longer, "BS54") ? MOST_OF_OTHER : MOST_OF_BS54);
+  const int of_longer = strcmp(s->longer, "BS54") ? OF_DOP853 : OF_BS54;
+  return s->longer[0] && attempts(s) * OF_BS32 > of_longer;
 }
 
 /* Decides at the end of a segment whether BS32 takes the place of the method, before the next step. */

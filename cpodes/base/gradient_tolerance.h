@@ -14,6 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+/* The relative tolerance of a gradient whose user gives none */
+static const double cp_gradient_tolerance = 1.0e-8;
 /* Tolerances are not tightened below this. */
 #define CP_LEAST_TOLERANCE 1.0e-13
 

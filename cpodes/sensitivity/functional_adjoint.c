@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-#define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 /* Steps in memory: as many as DEFAULT_MEMORY bytes hold, and at least LEAST_STEPS */
 #define DEFAULT_MEMORY 3.2e7
 #define LEAST_STEPS    150.0
@@ -350,7 +349,7 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   if (a.o.steps <= 0)
     a.o.steps = (long int)fmax(LEAST_STEPS,
                                DEFAULT_MEMORY / (CP_TAPE_NODES * sizeof(sunrealtype) * (double)n));
-  if (!(a.o.reltol > 0.0)) a.o.reltol = DEFAULT_TOLERANCE;
+  if (!(a.o.reltol > 0.0)) a.o.reltol = cp_gradient_tolerance;
   int flag = check(&a, dG, gradients);
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
