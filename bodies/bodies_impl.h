@@ -489,8 +489,6 @@ int bodiesAreLight(const Mechanism *m);
 /* Refuses a mechanism in joint coordinates of which some motion moves no mass. Returns 0, or an error code that has been
  * reported. */
 int bodiesCheckMass(CPBodies b);
-/* Numbers the rows of p, v and A; those of edges of the tree have none. */
-void bodiesNumber(Mechanism *m);
 /* m: out, the data of a CPMech whose model was built here. Return 0, or an error code that has been reported; the second
  * one also checks y, a state. */
 int bodiesOf(CPMech mech, const char *function, Mechanism **m);

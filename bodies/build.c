@@ -14,21 +14,8 @@
 #define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
 #endif
 
-int bodiesChooseCoordinates(CPBodies b) {
-  treeFree(b->m.tree);
-  b->m.tree = NULL;
-  if (b->formulation == CP_JOINT_COORDINATES && b->m.nbodies > 0 && !(b->m.tree = treeMake(&b->m)))
-    return cpReport(&b->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for joint coordinates");
-  if (b->m.tree && b->m.tree->nu == 0) { /* Nothing moves, and a model must have velocities. */
-    treeFree(b->m.tree);
-    b->m.tree = NULL;
-  }
-  bodiesNumber(&b->m);
-  b->numbered = 1;
-  return CP_SUCCESS;
-}
-
-void bodiesNumber(Mechanism *m) {
+/* Numbers the rows of p, v and A; those of edges of the tree have none. */
+static void numberRows(Mechanism *m) {
   int row = 0;
   for (int i = 0; i < m->njoints; i++) {
     const int edge = m->tree && treeHas(m->tree, m, i);
@@ -41,6 +28,20 @@ void bodiesNumber(Mechanism *m) {
   m->np = row;
   for (int i = 0; i < m->nrolls; i++) m->roll[i].first = row++;
   m->nv = row;
+}
+
+int bodiesChooseCoordinates(CPBodies b) {
+  treeFree(b->m.tree);
+  b->m.tree = NULL;
+  if (b->formulation == CP_JOINT_COORDINATES && b->m.nbodies > 0 && !(b->m.tree = treeMake(&b->m)))
+    return cpReport(&b->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for joint coordinates");
+  if (b->m.tree && b->m.tree->nu == 0) { /* Nothing moves, and a model must have velocities. */
+    treeFree(b->m.tree);
+    b->m.tree = NULL;
+  }
+  numberRows(&b->m);
+  b->numbered = 1;
+  return CP_SUCCESS;
 }
 
 /* Forgets the rows of the joints that are edges of the tree. */

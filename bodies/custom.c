@@ -89,7 +89,8 @@ static sunrealtype accelerationOf(const Node *node, int m) {
   return k == NONE ? 0 : own->z[m][1] * own->udot[k] + own->z[m][2] * own->u[k] * own->u[k];
 }
 
-void customVelocity(const Node *node, sunrealtype *V) {
+/* The velocity of the node relative to its parent */
+static void velocityOf(const Node *node, sunrealtype *V) {
   memset(V, 0, sizeof(Screw));
   for (int m = 0; m < node->custom->nmotions; m++) addTwist(rateOf(node, m), node->own->s[m], V);
 }
@@ -129,7 +130,7 @@ void customMove(const Motion *up, const sunrealtype *x, const sunrealtype *u, No
     const int k = coordinateOf(node, m);
     if (k != NONE) addTwist(own->z[m][1], own->s[m], own->S[k]);
   }
-  customVelocity(node, V);
+  velocityOf(node, V);
   acceleration(node, A);
   add3(1, shift, at->r);
   add3(1, shift, at->P);
@@ -301,7 +302,7 @@ void customChange(const Node *node, int k, sunrealtype *dV, sunrealtype *dA, sun
     addTwist(rate, s, before);
     addTwist(rate, d[m], d_before), addTwist(d_rate, s, d_before);
   }
-  customVelocity(node, V);
+  velocityOf(node, V);
   acceleration(node, A);
   crossTwists(own->S[k], V, x), addTwist(-1, x, dV);
   crossTwists(own->S[k], A, x), addTwist(-1, x, dA);

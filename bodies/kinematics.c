@@ -172,6 +172,7 @@ CP_WIDE_PART void placeBody(const Node *node, const Motion *at, Pose *pose) {
   pose->accelerating = 1;
 }
 
+/* Sets the poses of all bodies from the motions of the nodes. */
 static CP_WIDE void placeAll(Mechanism *b, const Tree *tree) {
   for (int i = 0; i < b->nbodies; i++) {
     const int n       = tree->node_of_body[i];
@@ -184,8 +185,6 @@ static CP_WIDE void placeAll(Mechanism *b, const Tree *tree) {
   }
 }
 
-void treePlace(Mechanism *b, const Tree *tree) { placeAll(b, tree); }
-
 /* All functions of the CPMech are called at one state. Those without u take it as it is. */
 void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   Tree *tree          = b->tree;
@@ -197,7 +196,7 @@ void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const su
   }
   treeMove(b, tree, q, u);
   treeAccelerate(tree, udot, NULL);
-  treePlace(b, tree);
+  placeAll(b, tree);
   tree->level = udot ? 0 : u ? 2 : 1;
   memcpy(tree->known, q, size_q);
   if (u) memcpy(tree->known + tree->nq, u, size_u);

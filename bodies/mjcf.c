@@ -67,7 +67,7 @@ int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class
     if (!strcmp(words[*i], text)) return 0;
   return robotWrong(m->r, n, "there is no %s \"%.60s\"", attribute, text);
 }
-const char *const mjcf_no_yes[] = {"false", "true", NULL};
+static const char *const no_yes[] = {"false", "true", NULL};
 
 /* ------------------------------------------------------------------------- orientations -- */
 
@@ -313,7 +313,7 @@ static int weighGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
   if (mjcfNumbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
       mjcfNumbers(m, n, "geom", class_, "density", 1, 1, &density) ||
       mjcfNumbers(m, n, "geom", class_, "group", 1, 1, &group) ||
-      mjcfKeyword(m, n, "geom", class_, "shellinertia", mjcf_no_yes, &shell))
+      mjcfKeyword(m, n, "geom", class_, "shellinertia", no_yes, &shell))
     return 1;
   if (group < m->model->group[0] || group > m->model->group[1] || total == 0 || density == 0 ||
       type == PLANE_GEOM || type == HFIELD)
@@ -665,7 +665,7 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
     int active = 1;
     if (n->type != XML_ELEMENT_NODE) continue;
     if (mjcfClass(m, n, "class", NULL, &class_) ||
-        mjcfKeyword(m, n, "equality", class_, "active", mjcf_no_yes, &active))
+        mjcfKeyword(m, n, "equality", class_, "active", no_yes, &active))
       return 1;
     if (!active) continue;
     if (!weld && !joint && !robotIs(n, "connect")) {
@@ -701,12 +701,12 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
       mjcfNumbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->model->least[1]) ||
       mjcfNumbers(m, n, "compiler", NULL, "settotalmass", 1, 1,
                   m->model->file ? &total : &m->total[1]) ||
-      mjcfKeyword(m, n, "compiler", NULL, "balanceinertia", mjcf_no_yes, &m->model->balance) ||
-      mjcfKeyword(m, n, "compiler", NULL, "autolimits", mjcf_no_yes, &m->model->autolimits) ||
+      mjcfKeyword(m, n, "compiler", NULL, "balanceinertia", no_yes, &m->model->balance) ||
+      mjcfKeyword(m, n, "compiler", NULL, "autolimits", no_yes, &m->model->autolimits) ||
       mjcfKeyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
       mjcfKeyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
       mjcfKeyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->model->inertia) ||
-      mjcfKeyword(m, n, "compiler", NULL, "strippath", mjcf_no_yes, &m->model->strippath) ||
+      mjcfKeyword(m, n, "compiler", NULL, "strippath", no_yes, &m->model->strippath) ||
       mjcfNumbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->model->group))
     return 1;
   if (global) return robotWrong(m->r, n, "coordinate must be local");

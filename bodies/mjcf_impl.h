@@ -83,7 +83,6 @@ int mjcfNumbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class
 /* Reads a keyword; `words` ends with NULL. i: in, the default; out, the index of the keyword. Returns as mjcfClass. */
 int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                 const char *attribute, const char *const *words, int *i);
-extern const char *const mjcf_no_yes[];
 
 /* e: out, the rotation that the text of this attribute describes: quat, axisangle, xyaxes, zaxis or euler. Returns as mjcfClass. */
 int mjcfTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text, sunrealtype *e);

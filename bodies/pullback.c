@@ -143,8 +143,9 @@ int treeNodeOf(const Tree *tree, const Pair *pair, int side) {
   return pair->side[side].body == GROUND ? GROUND : tree->node_of_body[pair->side[side].body];
 }
 
-/* P_b - P_a in space changes with all nodes, and so does a part of a path between three bodies. */
-int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind) {
+/* The last node that moves both bodies of a pair, with which measures of this kind do not change. P_b - P_a in space changes with all
+ * nodes, and so does a part of a path between three bodies. */
+static int commonNode(const Tree *tree, const Pair *pair, MeasureKind kind) {
   if (kind == POINT || kind == WRAP) return GROUND;
   return treeJoin(tree, treeNodeOf(tree, pair, 0), treeNodeOf(tree, pair, 1));
 }
@@ -176,7 +177,7 @@ void treeAddGradient(const Mechanism *b, const Pair *pair, int common, Mask mask
 static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
                          sunrealtype scale, sunrealtype *tau) {
   const Pair *pair = &b->pair[term->pair];
-  treeAddGradient(b, pair, treeCommon(b->tree, pair, term->m.kind), mask, g, scale, tau);
+  treeAddGradient(b, pair, commonNode(b->tree, pair, term->m.kind), mask, g, scale, tau);
 }
 
 static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -472,7 +473,7 @@ static sunrealtype termsOf(const Mechanism *b, const Row *row, int i, const Writ
                            sunindextype longest) {
   const Tree *tree = b->tree;
   const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
-  const int common = treeCommon(tree, pair, POINT);
+  const int common = commonNode(tree, pair, POINT);
   sunrealtype sum  = 0;
   Jet jet;
   const Mask mask = bodiesGradient(b, row, 0, i, &jet);
@@ -542,7 +543,7 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
     for (int k = 0; k < row->nterms; k++) {
       const Term *term = bodiesRowTerm(b, row, k);
       const Pair *pair = &b->pair[term->pair];
-      const int common = treeCommon(tree, pair, term->m.kind);
+      const int common = commonNode(tree, pair, term->m.kind);
       Jet jet;
       if (bodiesIsOff(b, row, i)) { /* Its entries remain 0. */
         const int places = velocitiesOn(tree, pair, common);

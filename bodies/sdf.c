@@ -44,7 +44,8 @@ int sdfNumber(Sdf *s, const xmlNode *n, const char *tag, sunrealtype *x) {
   return robotNumbers(s->r, c, tag, text, 1, 1, x, NULL);
 }
 
-int sdfVersion(const xmlNode *n) {
+/* The version of the file that an element comes from, 100 for 1.0, 112 for 1.12 */
+static int versionOf(const xmlNode *n) {
   int major = 0, minor = 0;
   const char *text = NULL;
   for (; n && n->type == XML_ELEMENT_NODE && !text; n = n->parent)
@@ -125,7 +126,7 @@ int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v) {
   const xmlNode *axis = robotChild(t->node, tag);
   xmlNode *xyz        = robotChild(axis, "xyz");
   sunrealtype own[3]  = {0, 0, 1};
-  const int version   = sdfVersion(t->node);
+  const int version   = versionOf(t->node);
   const char *in      = xyz ? robotText(xyz, "expressed_in") : NULL;
   Place place;
   Pose pose;
@@ -365,7 +366,7 @@ static int readGravity(Sdf *s, const xmlNode *world) {
 int robotReadSdf(Robot *r, xmlNode *root) {
   static const char *const known[] = {"models", "contacts", NULL};
   Sdf s                            = {.r = r, .top = NONE};
-  const int version                = sdfVersion(root);
+  const int version                = versionOf(root);
   char models[2000];
   xmlNode *world = robotChild(root, "world");
   if (version < 104 || version > 112)

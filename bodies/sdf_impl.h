@@ -43,8 +43,6 @@ const char *sdfChildText(const xmlNode *n, const char *tag);
 int sdfIsTrue(const char *text);
 /* Reads a number of a child; x: in, the default; out; infinite where the text is. Returns 0, or 1 after a message. */
 int sdfNumber(Sdf *s, const xmlNode *n, const char *tag, sunrealtype *x);
-/* The version of the file that an element comes from, 100 for 1.0, 112 for 1.12 */
-int sdfVersion(const xmlNode *n);
 
 /* The link of the robot to which a thing of a link belongs, or GROUND; thing: or GROUND */
 static inline int sdfOnLink(const Sdf *s, int thing) {

@@ -200,8 +200,6 @@ void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *grav
 /* Moves the nodes and the bodies to (q, u), unless they are there; u NULL: their velocities do not matter. udot: for their
  * accelerations, or NULL, for u' = 0 */
 void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot);
-/* Sets the poses of all bodies from the motions of the nodes. */
-void treePlace(Mechanism *b, const Tree *tree);
 /* tau += S^T w of one node, whose velocities begin at tau */
 void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunrealtype *tau);
 /* up += a wrench about the origin of a node, about that of its parent */
@@ -301,8 +299,6 @@ void customCarry(const Node *node, Wrench *w, const sunrealtype *e, sunrealtype 
 void customChange(const Node *node, int k, sunrealtype *dV, sunrealtype *dA, sunrealtype *dS);
 /* The change of S_j with coordinate k beyond that by a rotation */
 void customChangeOf(const Node *node, int k, int j, sunrealtype *d);
-/* The velocity of the node relative to its parent */
-void customVelocity(const Node *node, sunrealtype *V);
 /* bend [3]: out, the first three derivatives of the function of a term that is one of a joint's own coordinates. Returns 0 if it is
  * no such term. */
 int treeOwnBend(const Mechanism *b, const Term *term, sunrealtype *bend);
@@ -373,8 +369,6 @@ static inline int treeJoin(const Tree *tree, int n, int other) {
   while (n != GROUND && (n > other || tree->node[n].last < other)) n = tree->node[n].parent;
   return n;
 }
-/* The last node that moves both bodies of a pair: measures of this kind do not change with it. */
-int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind);
 /* tau [nu] += scale J^T g along the velocities below `common`, for a gradient g [LOCAL] of a function of the motions of a pair */
 void treeAddGradient(const Mechanism *b, const Pair *pair, int common, Mask mask,
                      const sunrealtype *g, sunrealtype scale, sunrealtype *tau);

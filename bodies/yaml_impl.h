@@ -243,8 +243,6 @@ int yamlRepeat(Reader *r, const yaml_node_t *n,
 /* *name: in, as the file has it; out, with numbers in place of {i}, and with the prefix of the file. own: 1 of an element that is
  * defined; 0: the nearest of the files that have such an element counts */
 int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name);
-/* Returns a copy that the reader owns, or NULL if out of memory. */
-char *yamlKeep(Reader *r, const char *text);
 
 /* All files that make up a mechanism: the one that is read, and those that it includes, in order */
 typedef struct {

@@ -14,7 +14,8 @@ enum {
   MOST_NESTED   = 4
 };
 
-char *yamlKeep(Reader *r, const char *text) {
+/* Returns a copy that the reader owns, or NULL if out of memory. */
+static char *keptCopy(Reader *r, const char *text) {
   char *copy = strdup(text);
   if (!copy || ROOM(r->texts, r->ntexts, 1)) return free(copy), NULL;
   return r->texts[r->ntexts++] = copy;
@@ -147,7 +148,7 @@ int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name) {
     snprintf(text, sizeof text, "%s", meant);
     made = 1;
   }
-  return (*name = yamlKeep(r, full)) ? 0 : yamlWrong(r, n->start_mark, "no memory");
+  return (*name = keptCopy(r, full)) ? 0 : yamlWrong(r, n->start_mark, "no memory");
 }
 
 /* ---- files ---- */
@@ -197,7 +198,7 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
                    : bodiesFile(whole, &q->size, &why);
   if (!text)
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", keys.file, why);
-  q->file = yamlKeep(q, whole), q->prefix = yamlKeep(q, prefix), q->data = text;
+  q->file = keptCopy(q, whole), q->prefix = keptCopy(q, prefix), q->data = text;
   int failed = !q->file || !q->prefix || !(q->scope = cpScopeCreate(r->scope)) ||
                bodiesHasRead(r->bodies, whole);
   if (failed) yamlWrong(r, n->start_mark, "no memory");

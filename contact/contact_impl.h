@@ -470,9 +470,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
  * nothing. */
 int contactPose(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* w = W x, and c->udot: the change of the velocities by impulses x in the problem's rows, under the other
- * constraints, at the state of contactDelassus. Returns 0 or CPMechSolve's code. */
-int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w);
-/* The same with the multipliers mu of the other constraints; mu may be NULL. */
+ * constraints, at the state of contactDelassus; mu: out, the multipliers of those, or NULL. Returns 0 or CPMechSolve's code. */
 int contactReact(CPContact c, const sunrealtype *x, sunrealtype *w, sunrealtype *mu);
 /* y [n] <- W x. Returns 0 or an error code. */
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);

@@ -128,7 +128,8 @@ int contactReact(CPContact c, const sunrealtype *x, sunrealtype *w, sunrealtype 
   return flag;
 }
 
-int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w) {
+/* contactReact as the products of a ContactProblem */
+static int respond(void *contact, const sunrealtype *x, sunrealtype *w) {
   return contactReact(contact, x, w, NULL);
 }
 
@@ -146,7 +147,7 @@ static int findBlocks(CPContact c) {
   for (int k = 0; k < P->ncontacts && !flag; k++)
     for (int j = 0; j <= P->law[k].ntangents && !flag; j++) {
       P->x[P->law[k].first + j] = 1.0;
-      flag                      = contactRespond(c, P->x, P->w);
+      flag                      = respond(c, P->x, P->w);
       P->x[P->law[k].first + j] = 0.0;
       keepBlock(P, k, j, P->w);
     }
@@ -178,7 +179,7 @@ static int findColumns(CPContact c, const char *function) {
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-int contactStored(const CPContact c) { return c->problem.times != contactRespond; }
+int contactStored(const CPContact c) { return c->problem.times != respond; }
 
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
   const int n = c->problem.n;
@@ -243,7 +244,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
     return flag;
   }
   flag             = findBlocks(c);
-  c->problem.times = contactRespond, c->problem.data = c;
+  c->problem.times = respond, c->problem.data = c;
   return flag;
 }
 

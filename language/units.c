@@ -54,12 +54,6 @@ static const Unit *find(const char *name, size_t length) {
   return NULL;
 }
 
-int languageIsUnit(const char *name, size_t length) { return find(name, length) != NULL; }
-
-void languageShowUnits(Nearest *nearest) {
-  for (int i = 0; i < UNITS; i++) cpScopeShow(nearest, units[i].name);
-}
-
 static const char *afterBlanks(const char *at) {
   while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') at++;
   return at;
@@ -68,7 +62,7 @@ static const char *afterBlanks(const char *at) {
 static int unknownUnit(const char *at, size_t length, const char *origin, Wrong *wrong) {
   Nearest nearest = {.name = at, .length = length};
   wrong->at       = (size_t)(at - origin);
-  languageShowUnits(&nearest);
+  for (int i = 0; i < UNITS; i++) cpScopeShow(&nearest, units[i].name);
   if (length == 2 && !strncmp(at, "Hz", 2))
     snprintf(wrong->rule, RULE, "there is no unit Hz, which might mean rev/s or rad/s");
   else

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-int cpSensWeights(int i, N_Vector s, N_Vector ewt, void *data) {
+/* ewt <- the error weights of sensitivity i at s: its tolerances are those of y, at pbar_i s, divided by pbar_i. data: CPSens. Returns
+ * 0, or a code with the reason in the integrator's text. */
+static int weightsOf(int i, N_Vector s, N_Vector ewt, void *data) {
   const CPSens sens      = data;
   const sunrealtype pbar = sens->params.pbar[i];
   const CPIntegrator mem = sens->mem;
@@ -66,7 +68,7 @@ int cpSensVerify(CPSens sens) {
   const CPIntegrator mem = sens->mem;
   int flag = CP_SUCCESS, iS = -1;
   for (int i = 0; i < sens->params.Ns && !flag; i++)
-    flag = cpSensWeights(i, sens->start[i], sens->delta[i], sens);
+    flag = weightsOf(i, sens->start[i], sens->delta[i], sens);
   if (!flag && cpSensUpdate(sens)) flag = cpReason(mem->text, CP_MEM_FAIL, "no memory");
   if (flag || !sens->work) return flag;
   N_VScale(1.0, mem->ewt, sens->ewt);
@@ -92,7 +94,7 @@ int cpSensCarry(CPSens sens) {
                             .start     = start,
                             .rhs       = rhs,
                             .project   = project,
-                            .weights   = cpSensWeights,
+                            .weights   = weightsOf,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
                             .stats     = cpSensStats};

@@ -38,25 +38,25 @@ static void takeBack(CPSens sens, int isRetry) {
 }
 
 /* If f fails, CVODES' difference quotients leave the parameter as they have changed it. So
- * cpSensBegin keeps the parameters, and cpSensEnd restores them. */
-void cpSensBegin(void *data) {
+ * keepParameters is called first, and restoreParameters at the end. */
+static void keepParameters(void *data) {
   const CPSens sens      = data;
   const CPParams *params = &sens->params;
   cpWorkLend(sens->work, cpStepperLent(sens->mem));
   for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
 }
-void cpSensEnd(void *data) {
+static void restoreParameters(void *data) {
   const CPSens sens      = data;
   const CPParams *params = &sens->params;
   for (int i = 0; sens->is_rough && params->p && i < params->Ns; i++)
     params->p[params->plist[i]] = params->kept[i];
 }
 
-void cpSensAttempt(void *data, const CPAttempt *a) {
+static void beginAttempt(void *data, const CPAttempt *a) {
   CPSens sens = data;
   N_Vector *predicted, *zn1;
   sens->attempted = 1;
-  cpSensEnd(sens);
+  restoreParameters(sens);
   takeBack(sens, cpIsRetry(&sens->mark, a));
   /* Like the states' first predictions (step.c), these are made from the start. */
   if (a->nst > 0 || !sens->has_start || sens->off) return;
@@ -66,7 +66,7 @@ void cpSensAttempt(void *data, const CPAttempt *a) {
 }
 
 /* Returns whether NaN has entered the history. */
-int cpSensTakeBack(void *data, const CPAttempt *a) {
+static int takeBackHistory(void *data, const CPAttempt *a) {
   CPSens sens = data;
   N_Vector *predicted, *zn1;
   int lost = 0;
@@ -204,8 +204,9 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
 
 /* ---- installation ---- */
 
-/* Gives CVODES a solver of the kind of the states' one. */
-int cpSensInstall(CPSens sens) {
+/* Gives CVODES a solver of the kind of the states' one, at first and when these have got another one. */
+static int install(void *data) {
+  const CPSens sens      = data;
   CPMultistep mem        = (CPMultistep)sens->mem;
   const CPWrapped before = sens->nls;
   CPWrapped *nls         = &sens->nls;
@@ -223,10 +224,25 @@ int cpSensInstall(CPSens sens) {
   return flag;
 }
 
-/* The states have got another solver. */
-int cpSensNewSolver(void *data) { return cpSensInstall(data); }
-
 /* ---- life cycle ---- */
+
+/* CVODES tells only by an error code whether it has sensitivities. */
+static int isOff(CPMultistep mem) {
+  long int nfS      = 0;
+  const int holding = mem->holding;
+  mem->holding      = 1; /* its message is not for the user */
+  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
+  mem->holding      = holding;
+  return flag == CV_NO_SENS;
+}
+
+static int bypassed(void *data, long int steps) {
+  CPSens sens          = data;
+  const long int seen  = sens->nsolves - sens->nsolves_before;
+  sens->nsolves_before = sens->nsolves;
+  if (seen >= steps || sens->off) return 0;
+  return !(sens->off = isOff((CPMultistep)sens->mem));
+}
 
 int cpSensJoin(CPSens sens) {
   const CPMultistep mem     = (CPMultistep)sens->mem;
@@ -241,19 +257,19 @@ int cpSensJoin(CPSens sens) {
   if (!mem->idle_solver) return CP_MEM_FAIL;
   sens->is_rough = !fS1;
   int flag       = CVodeSensInit1(mem->cvode_mem, params->Ns, CV_STAGGERED1, fS1, sens->given);
-  if (!flag) flag = cpSensInstall(sens);
+  if (!flag) flag = install(sens);
   if (!flag) flag = CVodeSetSensParams(mem->cvode_mem, params->p, params->pbar, params->plist);
   if (!flag) flag = CVodeSensEEtolerances(mem->cvode_mem);
   if (!flag) flag = CVodeSetSensErrCon(mem->cvode_mem, sens->errcon);
-  mem->sens = (CPSensHooks){.begin     = cpSensBegin,
-                            .end       = cpSensEnd,
-                            .attempt   = cpSensAttempt,
-                            .take_back = cpSensTakeBack,
+  mem->sens = (CPSensHooks){.begin     = keepParameters,
+                            .end       = restoreParameters,
+                            .attempt   = beginAttempt,
+                            .take_back = takeBackHistory,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
-                            .solver    = cpSensNewSolver,
+                            .solver    = install,
                             .stats     = cpSensStats,
-                            .bypassed  = cpSensBypassed};
+                            .bypassed  = bypassed};
   return flag;
 }
 
@@ -295,24 +311,6 @@ int cpSensOff(CPIntegrator mem) {
   if (mem->ops->multistep) return CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem);
   cpSensNewProjector(mem->sens); /* Nothing tells them of another one. */
   return mem->ops->carry(mem, NULL);
-}
-
-/* CVODES tells only by an error code whether it has sensitivities. */
-static int isOff(CPMultistep mem) {
-  long int nfS      = 0;
-  const int holding = mem->holding;
-  mem->holding      = 1; /* its message is not for the user */
-  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
-  mem->holding      = holding;
-  return flag == CV_NO_SENS;
-}
-
-int cpSensBypassed(void *data, long int steps) {
-  CPSens sens          = data;
-  const long int seen  = sens->nsolves - sens->nsolves_before;
-  sens->nsolves_before = sens->nsolves;
-  if (seen >= steps || sens->off) return 0;
-  return !(sens->off = isOff((CPMultistep)sens->mem));
 }
 
 /* ---- output; sens->delta[0] holds the projected state ---- */

@@ -117,7 +117,8 @@ long int cpFunctionalMaxSteps(const CPFunctional *F) {
   return F->mxsteps > 0 ? F->mxsteps : 1000000;
 }
 
-int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
+/* Are all times of end terms between the start and t1, in this order? Returns 0 or an error code that has been reported. */
+static int checkTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
                       const char *function) {
   const sunrealtype dir = t1 > t0 ? 1.0 : -1.0;
   sunrealtype before    = t0;
@@ -158,7 +159,7 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape) {
   int next = 0, ends = is_there;
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
-  int flag = cpFunctionalTimes(mem, F, t, t1, w->function);
+  int flag = checkTimes(mem, F, t, t1, w->function);
   if (!flag) flag = mem->ops->stop(mem, t1, w->function);
   if (flag) return flag;
   flag = addEnds(w, ends ? t1 : t, t1, &next);

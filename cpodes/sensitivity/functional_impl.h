@@ -32,9 +32,6 @@ int cpFunctionalOpen(CPFunctionalRun *w);
 /* Steps to t1, sums G and dG, and records the steps on a tape unless that is NULL. Returns 0 or an error code that has been
  * reported. */
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape);
-/* Are all times of end terms between the start and t1, in this order? Returns 0 or an error code that has been reported. */
-int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
-                      const char *function);
 /* Calls a gradient of F's, whose results, in w->gy and w->gp, are zero before. Returns its code, or CP_FUNCTIONAL_NONFINITE. */
 int cpFunctionalDerivatives(const CPFunctionalRun *w, CPFunctionalGradFn grad, sunrealtype t, int k);
 /* The code of NaN or Inf, as if a user's function had returned it */

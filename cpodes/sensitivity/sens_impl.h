@@ -98,10 +98,7 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 int cpSensCheckStart(CPSens sens, N_Vector *weight, int *failed);
 
 /* beside.c */
-/* ewt <- the error weights of sensitivity i at s: its tolerances are those of y, at pbar_i s, divided by pbar_i. data: CPSens. Returns
- * 0, or a code with the reason in the integrator's text. */
-int cpSensWeights(int i, N_Vector s, N_Vector ewt, void *data);
-/* cpSensCheckStart with these weights, and those of the states in mem->ewt. Returns 0, or a code with the reason in the integrator's
+/* cpSensCheckStart with the weights of sensitivities, and those of the states in mem->ewt. Returns 0, or a code with the reason in the integrator's
  * text. */
 int cpSensVerify(CPSens sens);
 /* Gives a one-step method the sensitivities. Returns 0 or CP_MEM_FAIL. */
@@ -115,7 +112,6 @@ void cpSensLeave(CPSens sens, int freeing);
 int cpSensRestartCVODES(CPSens sens, N_Vector *yS0, const char *function);
 int cpSensTest(CPSens sens, const char *function);
 int cpSensInterpolate(CPSens sens, sunrealtype t, int k, N_Vector *dkyS, const char *function);
-int cpSensInstall(CPSens sens);
 /* Applies (S1) at (t, y), with y on the manifold, by the factors of sens->work, which are computed
  * if there are none. Returns the code of cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
@@ -123,14 +119,8 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
 int cpSensOff(CPIntegrator mem);
 void cpSensStats(void *data, CPIntegratorSensStats *stats);
 /* CPSensHooks */
-void cpSensBegin(void *data);
-void cpSensEnd(void *data);
-void cpSensAttempt(void *data, const CPAttempt *a);
-int cpSensTakeBack(void *data, const CPAttempt *a);
 void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
-int cpSensNewSolver(void *data);
-int cpSensBypassed(void *data, long int steps);
 
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
