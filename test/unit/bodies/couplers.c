@@ -24,16 +24,6 @@ static void release(void) {
   CPBodiesFree(&bodies);
 }
 
-static void run(const char *method, sunrealtype t_end, sunrealtype tol) {
-  sunrealtype t;
-  CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log_.text);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
-  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log_.text);
-  CPIntegratorFree(&mem);
-}
-
 static sunrealtype quantity(const char *name, sunrealtype t) {
   return quantity_at(mech, name, t, y, 0);
 }
@@ -60,7 +50,7 @@ START_TEST(a_differential_shares_its_torque) {
   open_as("differential.yaml", text, (CPFormulation)(_i / NMETHODS / NTOLS));
   const sunrealtype T = 3, J[] = {0.2, 0.5, 0.9}, t = 1.1, tol = tols[tol_at],
                     l = 2 * T / J[2] / (1 / J[0] + 1 / J[1] + 4 / J[2]);
-  run(methods[_i % NMETHODS], t, tol);
+  evolve_mech(mech, y, methods[_i % NMETHODS], tol, t);
   const sunrealtype rates[]        = {l / J[0] * t, l / J[1] * t, (T - 2 * l) / J[2] * t};
   static const char *const names[] = {"l.rate", "r.rate", "c.rate"};
   for (int k = 0; k < 3; k++)
@@ -88,7 +78,7 @@ START_TEST(a_cam_moves_its_follower_by_its_lift) {
   open_as("cam.yaml", text, (CPFormulation)(_i / NMETHODS / NTOLS));
   const sunrealtype t = 2.3, tol = tols[tol_at], e = 0.02, w = 7, a = w * t + 0.3,
                     x = e * (1 - cos(a)), acc = e * w * w * cos(a);
-  run(methods[_i % NMETHODS], t, tol);
+  evolve_mech(mech, y, methods[_i % NMETHODS], tol, t);
   ck_assert_double_eq_tol(quantity("lift.displacement", t), x, 10 * tol);
   ck_assert_double_eq_tol(quantity("lift.rate", t), e * w * sin(a), 10 * tol);
   ck_assert_double_eq_tol(quantity("cam.force", t), 2 * acc + 50 * x, 10 * tol * 50);
@@ -116,7 +106,7 @@ START_TEST(polynomials_of_equalities_hold_beyond_a_turn) {
   ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
   const sunrealtype s0 = quantity("s.rate", 0), j0 = N_VGetArrayPointer(y)[j],
                     energy = j0 * j0 + 2 * s0 * s0;
-  run("DOP853", 3, 1e-9);
+  evolve_mech(mech, y, "DOP853", 1e-9, 3);
   const sunrealtype angle = N_VGetArrayPointer(y)[thing_named(bodies, CP_STATE, "j.angle")],
                     x = angle - ref, P = 0.02 + x * (0.1 + x * (-0.03 + x * (0.004 - x * 0.0005))),
                     slope = 0.1 + x * (-0.06 + x * (0.012 - x * 0.002));
@@ -168,7 +158,7 @@ START_TEST(tendons_of_files_vibrate_about_their_rest) {
   const int tol_at = _i / NMETHODS % NTOLS;
   open_as("tendons.yaml", text, (CPFormulation)(_i / NMETHODS / NTOLS));
   const sunrealtype t = 0.7, tol = tols[tol_at], w = sqrt(4 * 5.0 / 2 + 9 * 5.0 / 3);
-  run(methods[_i % NMETHODS], t, tol);
+  evolve_mech(mech, y, methods[_i % NMETHODS], tol, t);
   const sunrealtype x = 0.4 - 0.4 * cos(w * t);
   ck_assert_double_eq_tol(2 * quantity("a.displacement", t) - 3 * quantity("b.displacement", t), x,
                           10 * tol * 5);

@@ -52,16 +52,7 @@ static void solve(sunrealtype t) {
   ck_assert_msg(CPMechAccelerations(mech, t, y, udot, lambda) == CP_SUCCESS, "%s", log_.text);
 }
 
-static void run(sunrealtype t_end, sunrealtype tol) {
-  sunrealtype t;
-  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log_.text);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log_.text);
-  CPIntegratorFree(&mem);
-}
+static void run(sunrealtype t_end, sunrealtype tol) { evolve_mech(mech, y, "DOP853", tol, t_end); }
 
 static void expect(const char *joint, sunrealtype t, const sunrealtype *F, const sunrealtype *T) {
   sunrealtype gotF[3], gotT[3];

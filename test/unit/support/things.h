@@ -85,10 +85,13 @@ static inline void evolve_mech(CPMech mech, N_Vector y, const char *method, doub
                                double t_end) {
   sunrealtype t;
   CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d: %s", method, flag,
+                CPObjectGetLastMessage(CP_OBJECT(mem)));
   CPIntegratorFree(&mem);
 }
 
