@@ -83,15 +83,38 @@ int mjcfNumbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class
 /* Reads a keyword; `words` ends with NULL. i: in, the default; out, the index of the keyword. Returns as mjcfClass. */
 int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                 const char *attribute, const char *const *words, int *i);
+extern const char *const mjcf_no_yes[];
 
 /* e: out, the rotation that the text of this attribute describes: quat, axisangle, xyaxes, zaxis or euler. Returns as mjcfClass. */
 int mjcfTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text, sunrealtype *e);
+/* e: out, the rotation that takes z to the unit vector v by the shortest way. */
+void mjcfTurnZ(const sunrealtype *v, sunrealtype *e);
+/* Gives x [size] the length 1. Returns as mjcfClass. */
+int mjcfUnit(Mjcf *m, const xmlNode *n, const char *attribute, int size, sunrealtype *x);
+/* place = parent, followed by the position and orientation of n. Returns as mjcfClass. */
+int mjcfPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+              const Place *parent, Place *place);
 /* Numbers of an attribute in a list, which the caller frees, or NULL. Returns as mjcfClass. */
 int mjcfList(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, int *count);
 /* Reads what the elements of the current model need: compiler, default classes and assets. Returns as mjcfClass. */
 int mjcfSettings(Mjcf *m);
 /* Starts a model of this root with the settings that a file has without a compiler element. Returns NULL after a message. */
 MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root);
+
+/* ---- mjcf_bodies.c ---- */
+
+/* Where the inertia of bodies comes from */
+enum { FROM_INERTIAL, FROM_GEOMS, FROM_EITHER };
+/* RobotGeom's points of a mesh; mjcf: the Mjcf. Returns 0, or 1 after a message. */
+int mjcfHull(Robot *r, const RobotGeom *g, void *mjcf, MeshHull *hull);
+/* Reads what a body has: joints, or everything else; geoms: its mass is that of its geoms. Returns as mjcfClass. */
+int mjcfChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body, int joints,
+                 int geoms);
+/* Excludes pairs of bodies, before the contacts of geoms are known, or adds those of pairs of geoms, afterwards. Returns as
+ * mjcfClass. */
+int mjcfPairs(Mjcf *m, const xmlNode *section, int pairs);
+/* Notes elements that have no counterpart in the mechanism, if they may act on the motion. Returns as mjcfClass. */
+int mjcfIgnore(Mjcf *m, const xmlNode *n);
 
 /* ---- mjcf_macros.c ---- */
 
