@@ -38,6 +38,20 @@ Writer bodiesWriter(Mechanism *b, int plan, SUNMatrix S);
 /* The rows of b at the poses. Returns what a drive's function returned. */
 int bodiesFillTargets(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       sunrealtype *out);
+/* P_b - P_a of a pair at the poses */
+void bodiesSpanOf(const Mechanism *b, int pair, Order order, Moving *d);
+/* J_ij of a body. p: as of bodiesTimesInertia */
+sunrealtype bodiesInertia(const Body *body, const sunrealtype *p, int i, int j);
+/* torque [3] <- (J omega) x omega, spin [3] <- J omega, in the axes of body i. */
+void bodiesGyroscopic(const Mechanism *b, int i, const sunrealtype *omega, sunrealtype *spin,
+                      sunrealtype *torque);
+/* Is a law one of the recursion over the tree, which M and the blocks leave out? */
+static inline int bodiesIsOnTree(const Mechanism *b, int law) {
+  return b->tree && b->law[law].on_tree;
+}
+
+/* ---- dynamics.c ---- */
+
 /* K and C at forces that the multipliers lambda [na] make. Returns what a user's function returned. */
 int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
                        Writer *K, Writer *C);
