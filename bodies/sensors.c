@@ -247,14 +247,18 @@ static int suggest(const Mechanism *m, const char *name, const Sensor *s, char r
   char suggestion[SUGGESTION], stops[TEXT];
   const int kinds = kindsOf(m, s);
   char list[200]  = "";
+  const char *own = name[length] ? name + length + 1 : "";
+  Nearest nearest = {.name = own, .length = strlen(own)};
   for (int row = 0; row < ROWS; row++)
     if (table[row].of & kinds) {
+      cpScopeShow(&nearest, table[row].name);
       const size_t at = strlen(list);
       snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", table[row].name);
     }
   if (kinds)
-    snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\"; %.*s has %s", name, (int)length,
-             name, list);
+    snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\"; %.*s has %s%s%s%s", name,
+             (int)length, name, list, nearest.best ? "; did you mean " : "",
+             nearest.best ? nearest.best : "", nearest.best ? "?" : "");
   else if (s->kind)
     snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\", as \"%.*s\" has none%.200s", name,
              (int)(length < 80 ? length : 80), name, stopsOf(m, name, length, stops));

@@ -122,7 +122,8 @@ static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b)
   return sensors ? readSensors(r, sensors, b) : 0;
 }
 
-/* Is the coordinate of this element an angle? Of several, as a coupler has them, it is the second one. */
+/* Is the coordinate of this element an angle? Of several, as a coupler has them, it is the second one. Returns -1 after a message:
+ * without the coordinate, units are not known either. */
 static int turns(Reader *r, const yaml_node_t *n, CPElementKind kind) {
   const yaml_node_t *of = n->type == YAML_MAPPING_NODE ? yamlSection(r, n, "of") : NULL;
   if (of && kind == CP_ELEMENT_COUPLER && of->type == YAML_SEQUENCE_NODE &&
@@ -130,10 +131,18 @@ static int turns(Reader *r, const yaml_node_t *n, CPElementKind kind) {
     of = yamlNode(r, of->data.sequence.items.start[1]);
   CPDescription d = CP_INIT(CPDescription);
   CPCoordinate c;
-  char name[TEXT];
-  if (!of || yamlCoordinate(r, of, "of", &c)) return 0;
+  char name[TEXT], more[SUGGESTION];
+  int i;
+  /* A controller is of an actuator, and the numbers of a tendon have any unit. */
+  if (!of || kind == CP_ELEMENT_CONTROLLER || kind == CP_ELEMENT_TENDON) return 0;
+  if (kind == CP_ELEMENT_COUPLER && of->type == YAML_SEQUENCE_NODE) return 0; /* too short */
+  if (yamlCoordinate(r, of, "of", &c)) return -1;
+  if (!bodiesLookUp(&r->bodies->m, c.joint, strlen(c.joint), &i))
+    return yamlWrong(r, of->start_mark, "there is no joint \"%.100s\"%s", c.joint,
+                     bodiesSuggest(&r->bodies->m, NAME_JOINT, c.joint, strlen(c.joint), more)),
+           -1;
   snprintf(name, sizeof name, "%.400s.%d", c.joint, c.k);
-  const int i = bodiesFindCoordinate(&r->bodies->m, name, strlen(name));
+  i = bodiesFindCoordinate(&r->bodies->m, name, strlen(name));
   return i >= 0 && !CPBodiesDescribe(r->bodies, CP_COORDINATE, i, &d) && d.kind == 1;
 }
 
@@ -143,8 +152,8 @@ static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) 
   memset(&e, 0, sizeof e);
   if (keys->kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
   r->ninputs = r->inputs[0] = r->variables[0] = 0;
-  r->angle                                    = turns(r, n, keys->kind);
-  r->in_element                               = 1;
+  if ((r->angle = turns(r, n, keys->kind)) < 0) return 1;
+  r->in_element   = 1;
   const int wrong = yamlMapping(r, n, keys->what, keys->fields, patterns, &e);
   r->in_element   = 0;
   if (wrong) return 1;

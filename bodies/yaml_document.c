@@ -53,7 +53,13 @@ static int cannotParse(const yaml_parser_t *parser, Reader *r) {
   if (parser->error == YAML_READER_ERROR)
     return yamlWrong(r, markAt(r, parser->problem_offset), "not a text in UTF-8 or UTF-16: %s",
                      parser->problem);
-  return yamlWrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
+  /* libyaml says of a tab that no token can start with it. */
+  const char *start = r->data, *end = r->data + r->size;
+  for (size_t line = 0; start && start < end && line < at.line; line++)
+    if ((start = memchr(start, '\n', (size_t)(end - start)))) start++;
+  const int tab = start && at.column < (size_t)(end - start) && start[at.column] == '\t';
+  return yamlWrong(r, at, "no YAML: %s%s", parser->problem ? parser->problem : "it ends too early",
+                   tab ? " (a tab; lines are indented by blanks)" : "");
 }
 
 /* The entry of an anchor in the hash table, or the free one where it belongs */

@@ -215,8 +215,8 @@ const yaml_node_t *yamlSection(Reader *r, const yaml_node_t *top, const char *ke
 
 /* Where the text of a scalar begins */
 Place yamlPlace(const Reader *r, const yaml_node_t *n);
-/* The message is that of the expression or table. key: of a value, or NULL. Returns 1. */
-int yamlWrongText(Reader *r, const char *key);
+/* The message is that of the expression or table. key: of a value, or NULL; n: its text, or NULL. Returns 1. */
+int yamlWrongText(Reader *r, const char *key, const yaml_node_t *n);
 /* unit: of the value, for expressions; NULL: any */
 int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *unit, sunrealtype *x);
 /* Reads least ... most numbers; rule is the wording of this condition in a message. */
@@ -224,8 +224,14 @@ int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int 
                 const char *rule, sunrealtype *x);
 int yamlName(Reader *r, const yaml_node_t *n, const char *key, const char **name);
 int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of);
-/* Appends a word to the list of allowed words at the end of a message. */
-void yamlListWord(char list[TEXT / 2], const char *word);
+/* The words that are allowed in place of a wrong one, for the end of a message. Begin with {.wrong = {.name, .length}}. */
+typedef struct {
+  Nearest wrong;
+  char list[TEXT / 2];
+} Words;
+void yamlListWord(Words *words, const char *word);
+/* Returns the list, behind which the nearest word is suggested if one is near. */
+const char *yamlWords(Words *words);
 /* The word of an enumeration */
 const char *yamlWord(Type type, int k);
 /* Reads a mapping into the fields of a structure. sections: NULL, or keys that other functions

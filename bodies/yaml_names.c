@@ -24,7 +24,10 @@ static int readTexts(Reader *r, const yaml_node_t *n, const char *key, int least
   const yaml_node_item_t *item = n->type == YAML_SEQUENCE_NODE ? n->data.sequence.items.start : NULL;
   const long count             = item ? (long)(n->data.sequence.items.top - item) : -1;
   if (count < least || count > most)
-    return yamlWrong(r, n->start_mark, "%s must be a list of %d to %d texts", key, least, most), -1;
+    return least == most ? yamlWrong(r, n->start_mark, "%s must be a list of %d texts", key, most)
+                         : yamlWrong(r, n->start_mark, "%s must be a list of %d to %d texts", key,
+                                     least, most),
+           -1;
   for (long i = 0; i < count; i++)
     if (yamlName(r, yamlNode(r, item[i]), key, &list[i])) return -1;
   return (int)count;
@@ -84,7 +87,7 @@ static int readExpression(Reader *r, const yaml_node_t *n, const FunctionKeys *k
       return 1;
   }
   return cpScopeParse(r->scope, keys->is, yamlPlace(r, is), count, variable, unit, result, f)
-             ? yamlWrongText(r, NULL)
+             ? yamlWrongText(r, NULL, is)
              : 0;
 }
 
@@ -148,7 +151,7 @@ static int readTable(Reader *r, const yaml_node_t *n, const FunctionKeys *keys, 
                                      .file       = place.file,
                                      .line       = place.line,
                                      .column     = place.column};
-  if (!failed && CPFunctionCreate(&options, f)) failed = yamlWrongText(r, NULL);
+  if (!failed && CPFunctionCreate(&options, f)) failed = yamlWrongText(r, NULL, NULL);
   void *owned[] = {x, y, value, pairs, slope, data};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   return failed;
@@ -157,12 +160,13 @@ static int readTable(Reader *r, const yaml_node_t *n, const FunctionKeys *keys, 
 /* Refuses the name of a parameter that there is not. parameters: or NULL */
 static int noParameter(Reader *r, const yaml_node_t *top, const yaml_node_t *parameters,
                        const char *name) {
-  char list[TEXT / 2] = "";
+  Words words = {.wrong = {.name = name, .length = strlen(name)}};
   for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
        parameters && p < parameters->data.mapping.pairs.top; p++)
-    yamlListWord(list, yamlText(yamlNode(r, p->key)));
+    yamlListWord(&words, yamlText(yamlNode(r, p->key)));
   return yamlWrong(r, (parameters ? parameters : top)->start_mark,
-                   "there is no parameter \"%.60s\"%s%s", name, list[0] ? ", but " : "", list);
+                   "there is no parameter \"%.60s\"%s%s", name, words.list[0] ? ", but " : "",
+                   yamlWords(&words));
 }
 
 int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
@@ -175,6 +179,13 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
     if (maps[k] && maps[k]->type != YAML_MAPPING_NODE)
       return yamlWrong(r, maps[k]->start_mark, "%s must be a mapping, name: value", keys[k]);
     for (const yaml_node_pair_t *p = maps[k] ? maps[k]->data.mapping.pairs.start : NULL;
+         k == 1 && p && p < maps[k]->data.mapping.pairs.top; p++) {
+      const yaml_node_t *key = yamlNode(r, p->key);
+      if (yamlName(r, key, "a key", &name)) return 1;
+      if (cpScopeDefine(r->scope, name, NULL, NULL, yamlPlace(r, key), 0))
+        return yamlWrongText(r, NULL, NULL);
+    }
+    for (const yaml_node_pair_t *p = maps[k] ? maps[k]->data.mapping.pairs.start : NULL;
          maps[k] && p < maps[k]->data.mapping.pairs.top; p++) {
       const yaml_node_t *key = yamlNode(r, p->key), *n = yamlNode(r, p->value);
       FunctionKeys own = {0};
@@ -186,9 +197,9 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
                      (own.is ? readExpression(r, n, &own, &f) : readTable(r, n, &own, &f))))
         return 1;
       const int flag = cpScopeDefine(r->scope, name, k ? NULL : yamlText(n), f,
-                                     k ? yamlPlace(r, key) : yamlPlace(r, n), 0);
+                                     k ? yamlPlace(r, key) : yamlPlace(r, n), k);
       CPFunctionFree(&f);
-      if (flag) return yamlWrongText(r, NULL);
+      if (flag) return yamlWrongText(r, NULL, NULL);
     }
     for (const yaml_node_pair_t *p = k == 0 && r->given ? r->given->data.mapping.pairs.start : NULL;
          p && p < r->given->data.mapping.pairs.top; p++) { /* from the file that includes this one */
@@ -200,7 +211,7 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
       if (n->type != YAML_SCALAR_NODE || strlen(yamlText(n)) != n->data.scalar.length)
         return yamlWrong(r->outer, n->start_mark, "a parameter must be a number or an expression");
       if (cpScopeImport(r->scope, name, r->from, yamlText(n), yamlPlace(r->outer, n)))
-        return yamlWrongText(r, NULL);
+        return yamlWrongText(r, NULL, NULL);
     }
     for (const char *line = k == 0 ? run->parameters : NULL; line && *line;) { /* NAME=TEXT */
       char own[TEXT], *value;
@@ -217,7 +228,7 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
       if (!cpScopeHas(r->scope, own + strspn(own, " ")))
         return noParameter(r, top, parameters, own);
       if (cpScopeDefine(r->scope, own + strspn(own, " "), value, NULL, (Place){own, 1, 1}, 1))
-        return yamlWrongText(r, NULL);
+        return yamlWrongText(r, NULL, NULL);
     }
     if (k == 0 && run->moved) {
       if (!cpScopeHas(r->scope, run->moved)) return noParameter(r, top, parameters, run->moved);
@@ -225,7 +236,7 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
     }
   }
   if (run->moved && cpScopeNumber(r->scope, run->moved, (Place){r->file, 1, 1}, NULL, &run->value))
-    return yamlWrongText(r, NULL);
+    return yamlWrongText(r, NULL, NULL);
   run->value -= run->by;
   /* also those that are not used must have a value */
   for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
@@ -233,7 +244,7 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
     sunrealtype value;
     if (cpScopeNumber(r->scope, yamlText(yamlNode(r, p->key)), yamlPlace(r, yamlNode(r, p->key)),
                       NULL, &value))
-      return yamlWrongText(r, NULL);
+      return yamlWrongText(r, NULL, NULL);
   }
   return 0;
 }

@@ -102,7 +102,7 @@ int yamlRepeat(Reader *r, const yaml_node_t *n,
     }
     r->scopes[r->nscopes++] = scope;
     if (cpScopeDefine(scope, name, text, NULL, yamlPlace(r, yamlNode(r, pair->key)), 0))
-      return yamlWrongText(r, NULL);
+      return yamlWrongText(r, NULL, NULL);
     r->scope = scope, r->repeats++;
     failed   = work(r, n, data);
     r->scope = before, r->repeats--;
@@ -127,7 +127,8 @@ int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name) {
     if (!*(c += plain)) break;
     snprintf(inner, sizeof inner, "%.*s", (int)(end > 0 ? end - 1 : 0), c + 1);
     if (!c[end] || cpScopeNumber(r->scope, inner, yamlPlace(r, n), "1", &value))
-      return c[end] ? yamlWrongText(r, "a name") : yamlWrong(r, n->start_mark, "a name needs }");
+      return c[end] ? yamlWrongText(r, "a name", NULL)
+                    : yamlWrong(r, n->start_mark, "a name needs }");
     if (value != floor(value) || fabs(value) > 1e9)
       return yamlWrong(r, n->start_mark, "{%.40s} must be a whole number, and is %g", inner,
                        (double)value);
@@ -198,6 +199,9 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
                    : bodiesFile(whole, &q->size, &why);
   if (!text)
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", keys.file, why);
+  for (const Reader *around = r; around; around = around->outer)
+    if (!strcmp(around->file, whole))
+      return free(text), yamlWrong(r, at->start_mark, "the file \"%.300s\" includes itself", whole);
   q->file = keptCopy(q, whole), q->prefix = keptCopy(q, prefix), q->data = text;
   int failed = !q->file || !q->prefix || !(q->scope = cpScopeCreate(r->scope)) ||
                bodiesHasRead(r->bodies, whole);

@@ -12,9 +12,19 @@ Place yamlPlace(const Reader *r, const yaml_node_t *n) {
   return (Place){r->file, (int)n->start_mark.line + 1, (int)n->start_mark.column + 1 + quoted};
 }
 
-int yamlWrongText(Reader *r, const char *key) {
-  if (key) snprintf(r->message, r->length, "%s (%s)", CPObjectGetLastMessage(NULL), key);
-  else snprintf(r->message, r->length, "%s", CPObjectGetLastMessage(NULL));
+/* Is this text, which has no quotation marks, cut off within parentheses, as the comma of f(x, y) does within { } and [ ]? */
+static int isCut(const yaml_node_t *n) {
+  int depth = 0;
+  for (const char *c = yamlText(n); *c; c++) depth += (*c == '(') - (*c == ')');
+  return depth > 0 && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+int yamlWrongText(Reader *r, const char *key, const yaml_node_t *n) {
+  const int cut = n && isCut(n);
+  snprintf(r->message, r->length, "%s%s%s%s%s", CPObjectGetLastMessage(NULL),
+           key || cut ? " (" : "", key ? key : "",
+           cut ? "; within { } or [ ], a text with commas needs quotation marks" : "",
+           key || cut ? ")" : "");
   bodiesOneLine(r->message, r->length);
   return 1;
 }
@@ -46,7 +56,7 @@ int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *uni
                      n->type == YAML_SCALAR_NODE ? ", and is " : "",
                      n->type == YAML_SCALAR_NODE ? yamlText(n) : "");
   return cpScopeNumber(r->scope, yamlText(n), yamlPlace(r, n), unitOf(r, unit, own), x)
-             ? yamlWrongText(r, key)
+             ? yamlWrongText(r, key, n)
              : 0;
 }
 
@@ -110,7 +120,7 @@ static int readFormula(Reader *r, const yaml_node_t *n, const Field *f, int nvar
   }
   if (cpScopeParse(r->scope, yamlText(n), yamlPlace(r, n), count, names, of,
                    unitOf(r, f->unit, own), &function))
-    return yamlWrongText(r, f->key);
+    return yamlWrongText(r, f->key, n);
   for (int i = 0; i < count; i++) used |= cpFunctionUses(function, i);
   if (used) return r->function[k] = function, 0;
   CPFunctionFree(&function);
@@ -206,23 +216,33 @@ const char *yamlWord(Type type, int k) {
   }
 }
 
-void yamlListWord(char list[TEXT / 2], const char *word) {
-  const size_t length = strlen(list);
-  snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);
+void yamlListWord(Words *words, const char *word) {
+  const size_t length = strlen(words->list);
+  snprintf(words->list + length, sizeof words->list - length, "%s%s", length ? ", " : "", word);
+  cpScopeShow(&words->wrong, word);
+}
+
+const char *yamlWords(Words *words) {
+  const size_t length = strlen(words->list);
+  if (words->wrong.best)
+    snprintf(words->list + length, sizeof words->list - length, "; did you mean %s?",
+             words->wrong.best);
+  return words->list;
 }
 
 /* Sets an enumeration, which has the size of an int, to the index of a word among word(0), word(1),
  * ... Returns 0, or 1 after a message. */
 static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
                     const char *(*word)(int), char *at) {
-  const char *name    = NULL;
-  char list[TEXT / 2] = "";
+  const char *name = NULL;
   if (yamlName(r, n, key, &name)) return 1;
+  Words words = {.wrong = {.name = name, .length = strlen(name)}};
   for (int k = 0; word(k); k++) {
     if (!strcmp(word(k), name)) return memcpy(at, &k, sizeof k), 0;
-    yamlListWord(list, word(k));
+    yamlListWord(&words, word(k));
   }
-  return yamlWrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
+  return yamlWrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name,
+                   yamlWords(&words));
 }
 
 /* The items of a list of mappings, or NULL after a message. form: of one of them; what: they are; count: out */
@@ -423,11 +443,11 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
 
 static int unknownKey(Reader *r, const yaml_node_t *key, const char *what, const Field *fields,
                       const char *const *sections) {
-  char list[TEXT / 2] = "";
-  while (fields->key) yamlListWord(list, (fields++)->key);
-  while (sections && *sections) yamlListWord(list, *sections++);
+  Words words = {.wrong = {.name = yamlText(key), .length = strlen(yamlText(key))}};
+  while (fields->key) yamlListWord(&words, (fields++)->key);
+  while (sections && *sections) yamlListWord(&words, *sections++);
   return yamlWrong(r, key->start_mark, "%s has no key \"%.40s\"; it may have %s", what,
-                   yamlText(key), list);
+                   yamlText(key), yamlWords(&words));
 }
 
 /* What has a name is called by it: the mark is that of a line among many. */

@@ -35,7 +35,8 @@ static int wrongAt(Text *t, const char *at) { return t->wrong.at = (size_t)(at -
 
 /* Reads the line of names. index [2]: in, the columns' numbers; out, of those with the names. */
 static int head(Text *t, const CPTable *table, int index[2], char unit[2][MOST_NAME]) {
-  int found[2] = {!table->column[0], !table->column[1]};
+  int found[2]        = {!table->column[0], !table->column[1]};
+  char list[RULE / 2] = ""; /* of the columns, for messages */
   for (int i = 0; !ends(*t->at); i++) {
     const char *name = t->at, *end = name, *bracket = NULL, *close = NULL;
     while (!ends(*end) && *end != ',' && *end != ';' && *end != '\t' && (close || *end != '['))
@@ -51,6 +52,9 @@ static int head(Text *t, const CPTable *table, int index[2], char unit[2][MOST_N
     }
     size_t length = (size_t)((bracket ? bracket : end) - name);
     while (length > 0 && name[length - 1] == ' ') length--;
+    const size_t before = strlen(list);
+    snprintf(list + before, sizeof list - before, "%s%.*s", i ? ", " : "",
+             (int)(length < sizeof list ? length : sizeof list), name);
     for (int k = 0; k < 2; k++) {
       const char *wanted = table->column[k];
       if (wanted && (strncmp(wanted, name, length) || wanted[length])) continue;
@@ -63,7 +67,8 @@ static int head(Text *t, const CPTable *table, int index[2], char unit[2][MOST_N
   }
   for (int k = 0; k < 2; k++)
     if (!found[k])
-      return snprintf(t->wrong.rule, RULE, "there is no column \"%.60s\"", table->column[k]),
+      return snprintf(t->wrong.rule, RULE, "there is no column \"%.60s\", but %s", table->column[k],
+                      list),
              wrongAt(t, t->at);
   return 0;
 }

@@ -25,8 +25,9 @@ typedef struct {
 /* Names that it does not have are those of the outer scope, or NULL, which must live longer. Returns NULL if out of memory. */
 CPODES_EXPORT Scope *cpScopeCreate(Scope *outer);
 CPODES_EXPORT void cpScopeFree(Scope *scope);
-/* Defines a number by its text, which begins at `place` and is read when it is used first, or else a function. again = 1: the
- * text replaces an earlier one, whose dimension a plain number takes. Returns 0 or an error code that has been reported. */
+/* Defines a number by its text, which begins at `place` and is read when it is used first, or else a function; if both are NULL, the name
+ * is that of a function that is defined later. again = 1: the
+ * text replaces an earlier one, whose dimension a plain number takes, or the function one that was to be defined. Returns 0 or an error code that has been reported. */
 CPODES_EXPORT int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f,
                                 Place place, int again);
 /* Defines a number, or replaces it, by a text that is read in the scope `from`, at `place`. Returns as cpScopeDefine. */
@@ -46,7 +47,8 @@ CPODES_EXPORT int cpScopeNumber(Scope *scope, const char *text, Place place, con
 /* The number of bytes of the name that a text begins with: letters, digits, _ and all beyond ASCII, no digit first, and dots between
  * them, as in names of quantities. 0: it begins with none. */
 CPODES_EXPORT size_t cpNameLength(const char *text);
-/* The nearest of the names that have been shown to it, in one insertion, deletion or exchange for each three letters */
+/* The nearest of the names that have been shown to it, in one insertion, deletion or exchange, and one more for each three letters; of one
+ * letter, its other case */
 typedef struct {
   const char *name, *best;
   size_t length;

@@ -76,7 +76,7 @@ static inline int accepts(const Dimension *wanted, const Dimension *d) {
 int languageReport(const char *function, const char *text, Place place, const Wrong *wrong);
 
 typedef struct {
-  int found;
+  int found, later;  /* later: it is the name of a function that has no value yet */
   sunrealtype value; /* of a number */
   Dimension d;
   CPFunction function; /* or NULL */

@@ -134,12 +134,22 @@ static int unite(Parser *p, const char *at, Part *a, const Part *b) {
                languageDimensionText(&a->d, one), languageDimensionText(&b->d, other));
 }
 
-static int needPure(Parser *p, const char *at, const Part *a, const char *what) {
-  char text[MOST_NAME];
+/* Refuses `what` for its dimension. Returns 1. */
+static int wrongDimension(Parser *p, const char *at, const char *what, const Dimension *wanted,
+                          const Dimension *d) {
+  char need[MOST_NAME], have[MOST_NAME];
   const Dimension none = {{0, 0, 0}, 0};
-  return sameDimension(&a->d, &none) ? 0
-                                     : wrong(p, at, "%s must have no dimension, and has that of %s",
-                                             what, languageDimensionText(&a->d, text));
+  const int pure       = sameDimension(d, &none);
+  languageDimensionText(d, have);
+  if (sameDimension(wanted, &none))
+    return wrong(p, at, "%s must have no dimension, and has that of %s", what, have);
+  return wrong(p, at, "%s must have the dimension of %s, and has %s%s", what,
+               languageDimensionText(wanted, need), pure ? "none" : "that of ", pure ? "" : have);
+}
+
+static int needPure(Parser *p, const char *at, const Part *a, const char *what) {
+  const Dimension none = {{0, 0, 0}, 0};
+  return sameDimension(&a->d, &none) ? 0 : wrongDimension(p, at, what, &none, &a->d);
 }
 
 static void addPowers(Dimension *a, const Dimension *b, int sign) {
@@ -294,15 +304,16 @@ static int unknown(Parser *p, const char *at, size_t length) {
 /* A call of a function by this name, from its arguments on */
 static int call(Parser *p, const char *at, size_t length, CPFunction f, Part *out) {
   Part part[MOST_ARGUMENTS];
-  char one[MOST_NAME], other[MOST_NAME], what[MOST_NAME + 1];
+  char what[MOST_NAME + 1], one[MOST_NAME + 20];
   snprintf(what, sizeof what, "%.*s", (int)length, at);
   if (arguments(p, what, f->n, f->n, part) < 0) return 1;
-  for (int i = 0; i < f->n; i++)
-    if (!accepts(&f->argument[i], &part[i].d) && !f->argument[i].plain)
-      return wrong(p, at, "%s needs %s, and has %s", what,
-                   languageDimensionText(&f->argument[i], one),
-                   languageDimensionText(&part[i].d, other));
-    else if (f->argument[i].plain && needPure(p, at, &part[i], what)) return 1;
+  for (int i = 0; i < f->n; i++) {
+    if (f->argument[i].plain ? sameDimension(&part[i].d, &f->argument[i])
+                             : accepts(&f->argument[i], &part[i].d))
+      continue;
+    snprintf(one, sizeof one, "argument %d of %s", i + 1, what);
+    return wrongDimension(p, at, one, &f->argument[i], &part[i].d);
+  }
   if (f->level + 1 > p->e->head.level) p->e->head.level = f->level + 1;
   if (p->e->head.level > MOST_LEVELS)
     return wrong(p, at, "functions call functions to a depth of more than %d", MOST_LEVELS);
@@ -339,6 +350,10 @@ static int name(Parser *p, Part *out) {
   out->first       = p->e->nops;
   const int called = next(p, '(');
   if (variable < 0 && (p->flag = languageMeaning(p->scope, at, length, &meaning))) return 1;
+  if (meaning.later)
+    return wrong(p, at,
+                 "%.*s is defined further below, or by itself; functions stand before their use",
+                 (int)length, at);
   if (called && meaning.function) return call(p, at, length, meaning.function, out);
   if (*p->at == '\'' && meaning.function) return slope(p, at, length, meaning.function, out);
   const int function = called && variable < 0 && !meaning.found ? functionOf(at, length) : -1;
@@ -459,7 +474,6 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
   Part all;
   Dimension wanted;
   sunrealtype scale;
-  char need[MOST_NAME], have[MOST_NAME];
   *f = NULL;
   if (!e) return languageReport("CPFunctionCreate", text, place, &p.wrong);
   int failed = languageWholeUnit(result, &wanted, &scale, p.wrong.rule);
@@ -469,8 +483,7 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
   blanks(&p);
   if (!failed && *p.at) failed = wrong(&p, p.at, "expected an operator, and found \"%.20s\"", p.at);
   if (!failed && result && !accepts(&wanted, &all.d) && !isZero(&all))
-    failed = wrong(&p, text, "the value must have the dimension of %s, and has that of %s",
-                   languageDimensionText(&wanted, need), languageDimensionText(&all.d, have));
+    failed = wrongDimension(&p, text, "the value", &wanted, &all.d);
   failed = failed || languageCountPieces(e) || !(e->head.place = placeOf(text, place));
   if (!failed) return e->head.result = all.d, *f = &e->head, CP_SUCCESS;
   CPFunction half = &e->head;

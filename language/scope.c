@@ -217,7 +217,8 @@ int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *mean
     e->value += e->moved;
     e->d = d, e->state = KNOWN;
   }
-  *meaning = (Meaning){1, e->value, e->d, e->function};
+  const int later = !e->text && !e->function;
+  *meaning        = (Meaning){!later, later, e->value, e->d, e->function};
   return CP_SUCCESS;
 }
 
@@ -240,7 +241,15 @@ static int distanceOf(const char *a, size_t na, const char *b, size_t nb, int mo
   return row[nb] < most ? row[nb] : most;
 }
 
+/* Of a name of one letter, only the other case is near: with one exchange it would be any other one. */
+static int isNear(const Nearest *nearest, const char *other) {
+  return nearest->length > 1 ||
+         (other[0] && !other[1] &&
+          tolower((unsigned char)*nearest->name) == tolower((unsigned char)*other));
+}
+
 void cpScopeShow(Nearest *nearest, const char *other) {
+  if (!isNear(nearest, other)) return;
   if (!nearest->best && nearest->distance == 0) nearest->distance = 2 + (int)nearest->length / 3;
   const int d = distanceOf(nearest->name, nearest->length, other, strlen(other), nearest->distance);
   if (d < nearest->distance) nearest->distance = d, nearest->best = other;

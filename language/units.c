@@ -66,8 +66,9 @@ static int unknownUnit(const char *at, size_t length, const char *origin, Wrong 
   if (length == 2 && !strncmp(at, "Hz", 2))
     snprintf(wrong->rule, RULE, "there is no unit Hz, which might mean rev/s or rad/s");
   else
-    snprintf(wrong->rule, RULE, "there is no unit \"%.*s\"%s%s", (int)(length < 40 ? length : 40),
-             at, nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "");
+    snprintf(wrong->rule, RULE, "there is no unit \"%.*s\"%s%s%s", (int)(length < 40 ? length : 40),
+             at, nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+             nearest.best ? "?" : "");
   return 1;
 }
 

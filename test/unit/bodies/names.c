@@ -546,7 +546,7 @@ START_TEST(included_files_have_parameters_and_prefixes) {
       {"include: [{file: p.yaml, prefx: a}]\n", "an included file has no key \"prefx\""},
       {"include: {file: part.yaml}\n", "include must be a list"},
       {"include: [{file: part.yaml, repeat: {i: 0.5}}]\n", "whole number"},
-      {"dimension: 2\ninclude: [{file: self.yaml}]\n", "within each other"},
+      {"dimension: 2\ninclude: [{file: self.yaml}]\n", "the file \"self.yaml\" includes itself"},
       {"dimension: 2\nparameters: {L: 1}\ninclude: [{file: part.yaml, prefix: a}]\n",
        "part.yaml:5:10: apin: there is no body \"foot\""},
       {"bodies: [{<<: 3, name: a}]\n", "<< must be another mapping"},
@@ -598,9 +598,24 @@ static const struct {
      "crnk}]\n",
      "my.yaml:2:10:", "j: there is no body \"crnk\"; did you mean \"crank\"?"},
     {PIN "drives: [{name: d, of: jj}]\n",
-     "my.yaml:4:10:", "d: there is no joint \"jj\"; did you mean \"j\"?"},
+     "my.yaml:4:24:", "there is no joint \"jj\"; did you mean \"j\"?"},
+    /* not that N m is no unit of a stiffness along an unknown coordinate */
+    {PIN "springs: [{name: s, of: jj, stiffness: 3 N m}]\n",
+     "my.yaml:4:25:", "there is no joint \"jj\"; did you mean \"j\"?"},
+    {PIN "springs: [{name: s, of: j, force: 1 N m*atan2(v, x)}]\n",
+     "my.yaml:4:48:", "within { } or [ ], a text with commas needs quotation marks"},
+    {PIN "springs: [{name: s, of: j, force: \"1 N m*atan2(v)\"}]\n",
+     "my.yaml:4:50:", "atan2 needs 2 arguments, and has 1 (force)"},
+    {BODY "functions: {f: {of: {x: m}, is: 2*g(x)}, g: {of: {x: m}, is: f(x)}}\n",
+     "my.yaml:3:35:", "g is defined further below, or by itself"},
+    {BODY "functions: {f: {of: {x: m}, is: 2*f(x)}}\n",
+     "my.yaml:3:35:", "f is defined further below, or by itself"},
+    {BODY "functions: {f: {of: {x: m}, is: x}, f: {of: {x: m}, is: x}}\n",
+     "my.yaml:3:37:", "there is a \"f\" already"},
+    {BODY "functions: {f: {rows: [[0, 1], [1, 2]], units: [m]}}\n",
+     "my.yaml:3:48:", "units must be a list of 2 texts"},
     {PIN "drives: [{name: d, of: j, motion: 3*t}]\n",
-     "my.yaml:4:35:", "must have the dimension of no dimension, and has that of s"},
+     "my.yaml:4:35:", "the value must have no dimension, and has that of s"},
     {PIN "drives: [{name: d, of: j, motion: x}]\n", "my.yaml:4:35:", "there is no \"x\""},
     {PIN "drives: [{name: d, of: j, motion: t/(1 s), rate: 1}]\n",
      "my.yaml:4:50:", "a drive has no rate beside motion"},
@@ -629,7 +644,7 @@ static const struct {
     {BODY "functions: {f: {rows: 3, units: [m, m]}}\n",
      "my.yaml:3:23:", "rows must be a list of lists of 2 numbers"},
     {BODY "functions: {f: {rows: [[0, 1], [1, 2]], ends: loose}}\n",
-     "my.yaml:3:47:", "no kind of ends \"loose\", but natural"},
+     "my.yaml:3:47:", "no kind of ends \"loose\", but natural, clamped, periodic"},
     {BODY "functions: {f: {rows: [[0, 1], [1, 2]], order: 2}}\n",
      "my.yaml:3:16:", "the order must be 1, 3 or 5"},
     {BODY "functions: {f: {rows: [[0, 1], [1, 2]], slopes: [1]}}\n",
@@ -643,7 +658,7 @@ static const struct {
      "my.yaml:3:47:", "values must have a row for each of x, 2, and has 1"},
     {PIN "functions: {f: {rows: [[0, 1], [1, 2]], units: [m, N m]}}\nsprings: [{name: s, of: j, "
          "force: f(x)}]\n",
-     "my.yaml:5:35:", "f needs m, and has no dimension"}};
+     "my.yaml:5:35:", "argument 1 of f must have the dimension of m, and has none"}};
 
 START_TEST(what_is_wrong_is_named_with_its_place) {
   assert_refused(read_text(bad[_i].text), bad[_i].place, bad[_i].rule);

@@ -387,7 +387,8 @@ END_TEST
 static const struct {
   const char *name, *rule;
 } bad[] = {{"lower_axes.force", "did you mean \"lower_axis\"?"},
-           {"lower_axis.farce", "lower_axis has angle, rate, acceleration, force, torque"},
+           {"lower_axis.farce",
+            "lower_axis has angle, rate, acceleration, force, torque; did you mean force?"},
            {"lower_axis.1", "fewer coordinates"},
            {"lower_axis.", "there is no quantity"},
            {"upright.point(1, 2).velocity", "point([x, y, z])"},

@@ -222,6 +222,8 @@ static const struct {
     {"if(x, y, 1)", "1:5: expected <, <=, > or >="},
     {"x(3)", "1:1: x is no function"},
     {"x +\n  yy", "2:3: there is no \"yy\"; did you mean y?"},
+    {"x + k", "1:5: there is no \"k\""},
+    {"X + y", "1:1: there is no \"X\"; did you mean x?"},
     {"x + sni(y)", "1:5: there is no \"sni\"; did you mean sin?"},
     {"1 m + 2 s", "1:5: dimensions must be equal, and are m and s"},
     {"1 m + 2", "1:5: dimensions must be equal, and are m and a plain number"},

@@ -232,7 +232,7 @@ START_TEST(columns_are_found_by_name_and_have_units) {
   ck_assert_mentions(CPObjectGetLastMessage(NULL), "a column has the unit bar, and N is required");
   table.column[1] = "force";
   ck_assert_int_eq(CPFunctionCreate(&o, &f), CP_ILL_INPUT);
-  ck_assert_mentions(CPObjectGetLastMessage(NULL), "there is no column \"force\"");
+  ck_assert_mentions(CPObjectGetLastMessage(NULL), "there is no column \"force\", but ");
 }
 END_TEST
 
