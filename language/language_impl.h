@@ -60,6 +60,7 @@ int languageUnit(const char **text, const char *origin, Dimension *d, int *expon
 /* The same for a text that is a unit as a whole, NULL and "" being none, with scale = factor 10^exponent. Returns 0, or 1 after
  * a message in rule. */
 int languageWholeUnit(const char *unit, Dimension *d, sunrealtype *scale, char rule[RULE]);
+int languageIsUnit(const char *name, size_t length);
 /* Writes the dimension as a unit, "N/m", "a plain number". Returns text. */
 const char *languageDimensionText(const Dimension *d, char text[MOST_NAME]);
 static inline int sameDimension(const Dimension *a, const Dimension *b) {

@@ -54,6 +54,8 @@ static const Unit *find(const char *name, size_t length) {
   return NULL;
 }
 
+int languageIsUnit(const char *name, size_t length) { return find(name, length) != NULL; }
+
 static const char *afterBlanks(const char *at) {
   while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') at++;
   return at;
