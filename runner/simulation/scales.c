@@ -1,4 +1,5 @@
 #include "scales.h"
+#include "estimate.h"
 
 #include <math.h>
 #include <models/plugin.h>
@@ -11,6 +12,8 @@ enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ENERGIES = 40
 /* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
  * quantity that contains one changes by its errors: about a tolerance in each of some steps. */
 static const double own_tolerances = 100;
+/* Of energies that hardly change, a change is known to three digits if it is this part of them. */
+static const double roundoff_part = 1e-12;
 
 /* -------------------------------------------------------------------------------- the track -- */
 
@@ -30,7 +33,7 @@ void track_take(Rows *track, sunrealtype t, N_Vector y) {
   rows_put(track, 0, NULL);
 }
 
-bool track_meet(Rows *track, sunrealtype t, N_Vector y, double rtol, double atol) {
+bool track_meet(Rows *track, Rows *jumps, sunrealtype t, N_Vector y, double rtol, double atol) {
   const sunrealtype *after = N_VGetArrayPointer(y);
   const double *row        = rows_newest(track);
   bool moved = false, jumped = false;
@@ -39,6 +42,10 @@ bool track_meet(Rows *track, sunrealtype t, N_Vector y, double rtol, double atol
     const double change = fabs(row[i] - after[i - 1]);
     moved |= change != 0;
     jumped |= change > rtol * fabs(row[i]) + atol;
+  }
+  if (moved) {
+    *rows_next(jumps) = t;
+    rows_put(jumps, 0, NULL);
   }
   const bool kept = row == track->data + (track->rows - 1) * track->width;
   if (moved && kept && track->rows > 1)
@@ -74,10 +81,9 @@ static int find_unit(Scales *s, const char *name) {
 }
 
 /* Marks the components of quaternions, and names the units of all. Where velocities jump, they are
- * not compared, since they differ by a jump between two runs that find its time a little apart.
- * Auxiliary states that are parts of a quantity are judged with that. */
+ * not compared, since they differ by a jump between two runs that find its time a little apart. */
 static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
-  const bool jumps       = m->jumps;
+  const bool jumps       = m->speeds_jump;
   const CPEquations *of  = p->mech ? CPModelGetEquations(CPMechGetModel(p->mech)) : NULL;
   const int nquaternions = of ? of->nquaternions : 0;
   for (int i = 0; i < nquaternions; i++) {
@@ -195,7 +201,8 @@ static void take_quantities(Measure *m, const Problem *p, const RunInfo *info, c
       double range;
       component_unit(info, z, unit, sizeof unit);
       if (!*unit || strcmp(unit, unit_text(q->unit)) != 0) continue;
-      m->unit[z]   = -1;
+      m->is_energy[z] = !strcmp(unit, "J");
+      if (!m->is_energy[z]) m->unit[z] = -1;
       allowance[i] = own_tolerances * (s->atol + s->rtol * size_of(track, z, z + 1, &range));
     }
   }
@@ -243,6 +250,15 @@ static bool is_at_rest(const RunInfo *info, const Rows *track) {
   return true;
 }
 
+/* The scale of states that are energies: what is exchanged, but no roundoff of the model's energies */
+static double energy_scale(const Measure *m, const RunInfo *info, double exchanged) {
+  const CPPluginType *type = info->settings->model.type;
+  for (int i = 0; i < type->nquantities; i++)
+    if (!strcmp(unit_text(type->quantities[i].unit), "J") && !is_output(info, i))
+      exchanged = fmax(exchanged, roundoff_part * m->scales.quantity[i]);
+  return exchanged;
+}
+
 static void take_scales(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
   Scales *s             = &m->scales;
   const double duration = track->data[(track->rows - 1) * track->width] > 0
@@ -259,7 +275,11 @@ static void take_scales(Measure *m, const RunInfo *info, const Rows *track, doub
   const struct {
     const char *unit;
     double scale;
-  } known[] = {{"m", s->length}, {"rad", 1}, {"m/s", speed}, {"rad/s", turning}, {"J", exchanged}};
+  } known[] = {{"m", s->length},
+               {"rad", 1},
+               {"m/s", speed},
+               {"rad/s", turning},
+               {"J", energy_scale(m, info, exchanged)}};
   for (int k = 0; k < s->nunits; k++)
     for (size_t j = 0; j < sizeof known / sizeof known[0]; j++)
       if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;
@@ -282,7 +302,7 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
   const long n           = info->nu;
   double most[RUN_UNITS] = {0};
   if (!o->problem->settings.estimated) return 0; /* Nothing is compared with them. */
-  if (!o->mech || o->shares || o->nlambda == 0 || m->jumps) return 0;
+  if (!o->mech || o->shares || o->nlambda == 0 || m->speeds_jump) return 0;
   m->full      = (Rows){.rows = track->rows, .width = track->width + n};
   m->full.data = calloc((size_t)(m->full.rows * m->full.width), sizeof *m->full.data);
   m->reaction  = calloc((size_t)n, sizeof *m->reaction);
@@ -309,20 +329,24 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
 }
 
 int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track,
-                   bool jumped) {
+                   const Rows *jumps, bool jumped) {
   const Problem *p = observer->problem;
   const size_t n = (size_t)info->n, nquantities = (size_t)info->nquantities;
-  *m = (Measure){.n        = info->n,
-                 .observer = observer,
-                 .jumps    = jumped || p->model->ncontacts > 0 || p->model->nroots > 0};
+  *m = (Measure){.n           = info->n,
+                 .observer    = observer,
+                 .speeds_jump = jumped || p->model->ncontacts > 0 || p->model->nroots > 0};
   if (track->rows == 0) return -1;
+  m->jumps       = jumps;
+  m->apart       = estimate_limit * track->data[(track->rows - 1) * track->width];
+  m->is_energy   = calloc(n + 1, sizeof *m->is_energy);
   m->scale       = calloc(n + 1, sizeof *m->scale);
   m->unit        = calloc(n + 1, sizeof *m->unit);
   m->in_attitude = calloc(n + 1, sizeof *m->in_attitude);
   m->attitude    = calloc(n + 1, sizeof *m->attitude);
   m->numbers     = calloc(3 * nquantities + 1, sizeof *m->numbers);
   m->y           = N_VClone(p->model->y0);
-  int failed     = !m->scale || !m->unit || !m->in_attitude || !m->attitude || !m->numbers || !m->y;
+  int failed     = !m->scale || !m->unit || !m->is_energy || !m->in_attitude || !m->attitude ||
+               !m->numbers || !m->y;
   if (!failed) {
     find_units(m, p, info);
     m->scales.length       = extent_of(p->model, track, m->y);
@@ -334,7 +358,8 @@ int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Ro
     take_scales(m, info, track, exchanged);
     if (!is_at_rest(info, track)) failed |= take_reactions(m, info, track, exchanged);
     else
-      for (long i = 0; i < info->nu; i++) m->unit[info->nq + i] = -1;
+      for (long i = info->nq; i < info->n; i++)
+        if (i < info->nq + info->nu || m->is_energy[i]) m->unit[i] = -1;
   }
   return failed ? -1 : 0;
 }
@@ -342,6 +367,7 @@ int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Ro
 void measure_free(Measure *m) {
   free(m->scale);
   free(m->unit);
+  free(m->is_energy);
   free(m->in_attitude);
   free(m->attitude);
   free(m->numbers);
@@ -369,11 +395,21 @@ static void take_distance(const Measure *m, long i, double error, Distance *wors
   worst->unit = state ? m->unit[i] : -1;
 }
 
+/* Does the state jump near t, at jumps that may have been too many to be kept? Two runs whose jumps are farther apart than the limit of
+ * errors is, as a part of the duration, differ. */
+static bool is_near_jump(const Measure *m, double t) {
+  bool is_near = m->jumps->seen > m->jumps->rows;
+  for (long k = 0; k < m->jumps->rows && !is_near; k++)
+    is_near = fabs(t - m->jumps->data[k]) <= m->apart;
+  return is_near;
+}
+
 Distance measure_distance(const Measure *m, const double *a, const double *b, long components,
                           double t) {
   Distance worst = {.t = t, .component = -1};
   for (long i = 0; i < components && i < m->n && !isnan(worst.part); i++)
-    if (m->unit[i] >= 0 && !m->in_attitude[i]) take_distance(m, i, fabs(a[i] - b[i]), &worst);
+    if (m->unit[i] >= 0 && !m->in_attitude[i] && !(m->is_energy[i] && is_near_jump(m, t)))
+      take_distance(m, i, fabs(a[i] - b[i]), &worst);
   for (int k = 0; k < m->nattitudes && !isnan(worst.part); k++) {
     const long i = m->attitude[k];
     if (i + 4 <= components) take_distance(m, i, angle_between(a + i, b + i), &worst);

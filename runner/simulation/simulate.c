@@ -16,6 +16,7 @@ typedef struct {
   Problem problem;
   RunInfo info;
   Rows *track;       /* the states at the ends of the run's steps and at outputs, or NULL */
+  Rows *jumps;       /* if there is a track: times at which the state jumps */
   const Rows *times; /* times of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
   CPSession session;
@@ -214,7 +215,8 @@ static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *d
   int flag = tell_named(run, event) || tell_contacts(run) || tell_time_stepping(run) ? -1 : 0;
   if (!flag && run->track) {
     const RunSettings *s = &run->problem.settings;
-    run->jumped |= track_meet(run->track, event->t, y, s->rtol, s->atol) && !event->timed;
+    run->jumped |=
+        track_meet(run->track, run->jumps, event->t, y, s->rtol, s->atol) && !event->timed;
   }
   if (!flag && run->problem.settings.outputs == 0) flag = tell_sample(run, event->t, y);
   leave(run);
@@ -477,9 +479,9 @@ void simulate_beside(const RunSettings *settings, const Rows *times, Listener *l
 }
 
 void simulate(const RunSettings *settings, Listener *listener, RunResult *result) {
-  Rows track      = {.rows = 0};
+  Rows track = {.rows = 0}, jumps = {.rows = 0};
   Measure measure = {.n = 0};
-  Run run         = {.listener = listener, .result = result, .track = &track};
+  Run run         = {.listener = listener, .result = result, .track = &track, .jumps = &jumps};
   *result         = (RunResult){.ending   = RUN_DONE,
                                 .rank     = -1,
                                 .error    = NAN,
@@ -491,7 +493,7 @@ void simulate(const RunSettings *settings, Listener *listener, RunResult *result
                                              .lost   = NAN,
                                              .apart  = NAN}};
   int flag        = create(&run, settings);
-  if (!flag && track_begin(&track, run.info.n))
+  if (!flag && (track_begin(&track, run.info.n) || track_begin(&jumps, 0)))
     flag = fail(&run, CP_MEM_FAIL, "no memory for the states of the run");
   const bool begun = !flag && !listener->begin(listener, &run.info);
   flag             = !begun || march(&run);
@@ -500,14 +502,15 @@ void simulate(const RunSettings *settings, Listener *listener, RunResult *result
   /* A model that crashes when it is evaluated once more must not take the result with it. */
   result->estimate.pending = !flag;
   listener->end(listener, result);
-  const bool measured = begun &&
-                        !measure_create(&measure, &run.observer, &run.info, &track, run.jumped) &&
-                        !listener->scales(listener, &measure.scales);
+  const bool measured =
+      begun && !measure_create(&measure, &run.observer, &run.info, &track, &jumps, run.jumped) &&
+      !listener->scales(listener, &measure.scales);
   result->estimate.pending = !flag && measured && settings->estimated;
   if (result->estimate.pending) estimate_error(&run.problem, &track, &measure, listener, result);
   else listener->end(listener, result);
   if (!flag && run.info.known && !settings->unjudged) compare(&run, &measure);
   measure_free(&measure);
   rows_free(&track);
+  rows_free(&jumps);
   destroy(&run);
 }
