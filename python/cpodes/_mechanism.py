@@ -51,7 +51,7 @@ class Instance(System):
     """A CPMech of a mechanism, as the system of an Integration: one for the mechanism's queries, and one for each run. Its
     contacts are open, unless they act; then it belongs to a CPContact."""
 
-    dtype, lsoda = float, "ADAMS"
+    dtype, lsoda, remedy = float, "ADAMS", "the function start of the mechanism"
 
     def __init__(self, mechanism: "Mechanism", acts: bool = False):
         super().__init__()

@@ -218,6 +218,7 @@ class System(Owner):
         return []
 
     auto = "auto" # what CPSessionCreate gets for "auto"
+    remedy = "project_start=True" # that makes a start consistent
 
     contact: Any = ffi.NULL # a CPContact that takes the steps of the runs
 
@@ -290,7 +291,8 @@ class Integration:
         return self.system.failures.check(flag, self.message)
 
     def message(self) -> str:
-        return message_of(self.run.session) or self.system.message()
+        # A function of C is no advice here.
+        return (message_of(self.run.session) or self.system.message()).replace("CPIntegratorCalcIC", self.system.remedy)
 
     @property
     def multistep(self) -> bool:

@@ -149,6 +149,7 @@ def test_project_start_moves_the_start_to_the_manifold():
     with pytest.raises(cpodes.Error) as error:
         cpodes.solve(f, (0, 1), [1.1, 0, 0, 0], constraints=c)
     assert error.value.name == "CP_INCONSISTENT_IC"
+    assert error.value.message.endswith("project_start=True makes it consistent")
     sol = cpodes.solve(f, (0, 1), [1.1, 0, 0, 0], constraints=c, project_start=True, rtol=1e-8, atol=1e-8)
     assert sol.y[:, 0] == pytest.approx([1, 0, 0, 0], abs=1e-8)
 
