@@ -687,7 +687,7 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   if (flag) return flag;
   own.count = s.vector && s.component == NONE ? 3 : 1;
   own.unit  = s.unit;
-  for (int k = 0; k < 3; k++) own.value[k] = k < own.count ? x[k] : 0;
+  for (int k = 0; k < 3; k++) own.value[k] = k < own.count ? x[k] + 0.0 : 0; /* -0 becomes 0 */
   cpGive(sensor, &own);
   return CP_SUCCESS;
 }

@@ -321,6 +321,17 @@ class Mechanisms(RunnerTest):
             self.assertAlmostEqual(values["box.x"], 1 + 1.5, delta=1e-7)
             self.assertAlmostEqual(values["box.y"], 0, delta=1e-7)
 
+    def test_no_force_is_minus_zero(self):
+        file = self.folder / "free.yaml"
+        file.write_text("run: {t_end: 1, sensors: stop_upper.torque turn.torque}\ndimension: 2\n"
+                        "bodies: [{name: disc, mass: 1, inertia: 1, spin: 1}]\njoints: [{name: hub, kind: revolute, b: disc}]\n"
+                        "limits: [{name: stop, of: hub, upper: 9}]\ndrives: [{name: turn, of: hub, rate: 1}]\n")
+        result = cpodes("run", file)
+        self.assert_done(result)
+        for name in ("stop_upper", "turn"):
+            self.assertIn(f"{name}.torque: from 0 (t = 0) to 0", result.stdout)
+        self.assertNotRegex(result.stdout, r"-0( |,|$)")
+
     def test_a_latch_that_closes_at_an_output_is_not_an_error(self):
         """The hand, at 1 m/s, grips the box at 0.4 m, when an output is due: on which side of the jump that is, depends on roundoff."""
         file = self.folder / "grip.yaml"
