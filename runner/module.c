@@ -73,11 +73,12 @@ static int is_object(const char *path) {
 
 /* module: out. Returns 0, EINVAL or ECHILD. */
 static error_t open_module(const char *path, const CPPluginModule **module) {
-  struct stat file;
+  struct stat file = {0};
   void *object;
   if (access(path, R_OK)) return complain("%s: %s", path, strerror(errno)), EINVAL;
   if (stat(path, &file) || !S_ISREG(file.st_mode)) {
-    complain("%s is not a file with a shared object", path); /* reading a pipe would block */
+    const int is_folder = S_ISDIR(file.st_mode); /* reading a pipe would block */
+    complain(is_folder ? "%s is a folder" : "%s is not a file with a shared object", path);
     return EINVAL;
   }
   if (!is_object(path)) {

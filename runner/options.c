@@ -229,6 +229,18 @@ static int is_path(const char *name) {
          (strchr(name, '.') && !access(name, F_OK));
 }
 
+/* The suffix with which the name is that of a file beside the user, or NULL */
+static const char *suffix_here(const char *name) {
+  static const char *const suffixes[] = {".yaml", ".yml",  ".xml", ".urdf",
+                                         ".sdf",  ".osim", ".asmt"};
+  char path[256];
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+    if (snprintf(path, sizeof path, "%s%s", name, suffixes[i]) < (int)sizeof path &&
+        !access(path, F_OK))
+      return suffixes[i];
+  return NULL;
+}
+
 /* Returns 0, or EINVAL or ECHILD after a complaint. */
 static error_t find_model(const char *name, const char *const *settings, int count,
                           const CPPluginType **type) {
@@ -239,6 +251,10 @@ static error_t find_model(const char *name, const char *const *settings, int cou
   if (is_path(name)) return module_load(name, type);
   *type = model_find(name);
   if (*type) return 0;
+  const char *const here = suffix_here(name);
+  if (here)
+    return complain("there is no model \"%s\"; did you mean the file %s%s?", name, name, here),
+           EINVAL;
   const char *near[] = {model_nearest(name), mechanism_near(name)};
   complain("there is no model \"%s\"; %s", name,
            suggest(name, near, near[1] ? 2 : 1, "`cpodes list` names them all", suggestion));

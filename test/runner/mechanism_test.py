@@ -579,6 +579,9 @@ class Mechanisms(RunnerTest):
         faster = self.run_json("axle", "--param", "speed=120 km/h", "--t-end", 0.01)
         self.assertNotEqual(faster["end"]["y"], self.run_json("axle", "--t-end", 0.01)["end"]["y"])
         self.assert_refused(cpodes("run", "engin"), 'there is no model "engin"')
+        (self.folder / "press.yaml").write_text("")
+        self.assert_refused(cpodes("run", "press", cwd=self.folder), "did you mean the file press.yaml?")
+        self.assert_refused(cpodes("run", str(self.folder)), "is a folder")
 
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
