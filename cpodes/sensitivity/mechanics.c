@@ -12,6 +12,9 @@
  *   [ M A^T; A 0 ] [ w; mu ] = [ l_u;  Zl^T l_z ],
  *   l_u . da + l_z . Zl dlambda = w . F' + mu . B'.                                          (S3)
  *
+ * Where u' is a function of the state alone, and the model knows its derivatives (udot_jac), da is their product with (x, s_u, s_z), and
+ * w = l_u takes the place of the solution: no M is formed.
+ *
  * If (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL
  * motions, kinematics of the user), the whole right-hand side is differentiated along (s, p). */
 #include "mechanics_impl.h"
@@ -34,10 +37,15 @@ void cpMechSensFree(CPMechSens *address) {
   *address = NULL;
 }
 
+static void forgetMatrices(CPMechSens sens) {
+  cpPartialsFree(&sens->partials);
+  sens->has_matrices = sens->has_quadratures = 0;
+}
+
 void cpMechSensForget(CPMech mech) {
   if (!mech->sens) return;
-  cpPartialsFree(&mech->sens->partials);
-  mech->sens->valid = mech->sens->has_matrices = 0;
+  forgetMatrices(mech->sens);
+  mech->sens->valid = mech->sens->leaves_udot = 0;
 }
 
 /* Returns mech->sens, which is created at its first use, or NULL if there is no memory. */
@@ -53,6 +61,10 @@ static CPMechSens sensOf(CPMech mech) {
   CP_ARRAYS(arena, nu, &sens->a0, &sens->x, &sens->f, &sens->a);
   CP_ARRAYS(arena, m, &sens->lambda0, &sens->b, &sens->lambda);
   CP_NEW(arena, sens->qdot, mech->nq);
+  const size_t quads = (size_t)mech->eq->nquad;
+  CP_NEW(arena, sens->change, quads);
+  CP_NEW(arena, sens->quadratures, quads * (size_t)(2 * nu + mech->nz + m));
+  CP_NEW(arena, sens->unit, mech->n + m);
   sens->value       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
   sens->result      = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
   sens->error       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
@@ -68,6 +80,14 @@ static CPMechSens sensOf(CPMech mech) {
 static int isDirect(const CPMech mech) {
   return !mech->operators && !cpMechHasLambdaForces(mech) && mech->motions->nfull == 0 &&
          !mech->eq->N;
+}
+
+/* Are the derivatives of u' those of udot_jac? Forces that depend on parameters need M in any case. */
+static int isByUdot(const CPMechSens sens) {
+  const CPMech mech        = sens->mech;
+  const CPEquations *model = mech->eq;
+  return model->udot_jac && !sens->leaves_udot && mech->m == 0 && mech->nz == model->nquad &&
+         mech->forces.count == 0 && !(sens->params && sens->params->p);
 }
 
 /* ---- the state ---- */
@@ -103,15 +123,15 @@ static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const 
                     const sunrealtype *lambda) {
   const CPMech mech      = sens->mech;
   const CPParams *params = sens->params;
-  const int known = isSame(sens, t, y), has_factors = !udot || !mech->eq->udot;
+  const int known = isSame(sens, t, y), has_factors = udot ? !mech->eq->udot : !isByUdot(sens);
   int flag = CP_SUCCESS;
   if (known && !udot) return CP_SUCCESS;
   if (!known) {
-    sens->valid = sens->has_matrices = 0;
-    sens->t                          = t;
+    sens->valid = sens->has_matrices = sens->has_quadratures = 0;
+    sens->t                                                  = t;
     memcpy(sens->y, y, (size_t)mech->n * sizeof *y);
     const CPMechState s = stateOf(sens, sens->y);
-    if (!udot) flag = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
+    if (!udot && !isByUdot(sens)) flag = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
     if (flag) return flag;
     if (udot) memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
     if (udot) memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
@@ -138,21 +158,75 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
 
 /* Computes the partial derivatives with respect to the state in sens->partials: the user's, or
  * differences of sixth order. They are those of the iteration matrix with M and A, whichever matrix
- * the integrator uses. */
+ * the integrator uses, or those of udot_jac. Rows of quadratures, which no model gives, are left out,
+ * since they take six evaluations for each column. */
 static int findMatrices(CPMechSens sens) {
-  int flag = CP_SUCCESS;
+  const int by_udot = isByUdot(sens);
+  int flag          = CP_SUCCESS;
+  if (sens->partials && sens->partials->kkt == by_udot) forgetMatrices(sens);
   if (sens->has_matrices) return CP_SUCCESS;
   if (!sens->partials) {
-    flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT, 0);
+    flag =
+        cpPartialsCreate(&sens->partials, sens->mech, by_udot ? CP_NEWTON_HALF : CP_NEWTON_KKT, 1);
     if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
     sens->partials->sixth_order = STATE_PART;
   }
   /* M and A are evaluated again, but they are those of the factors. */
-  const int has_factors     = hasFactors(sens);
+  const int has_factors     = !by_udot && hasFactors(sens);
   sens->partials->keep_rank = has_factors;
   flag = cpPartialsAt(sens->partials, sens->t, sens->y, sens->a0, sens->lambda0, NULL);
+  if (flag > 0 && by_udot) { /* It leaves u' to M. */
+    const CPMechState s = stateOf(sens, sens->y);
+    sens->leaves_udot   = 1;
+    flag                = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);
+    if (!flag) takeFactors(sens);
+    return flag ? flag : findMatrices(sens);
+  }
   if (!flag && (has_factors || sens->mech->m > 0)) takeFactors(sens);
   sens->has_matrices = !flag;
+  return flag;
+}
+
+/* ---- quadratures ---- */
+
+/* Zq += the derivatives of the rates of quadratures, which the matrices leave out. The directions are taken one by one: their sizes may
+ * differ by orders. */
+static int addQuadratures(CPMechSens sens, const double *const along[CP_DIRECTIONS], double *Zq) {
+  const CPMech mech   = sens->mech;
+  const CPPartials P  = sens->partials;
+  const CPMechState s = {P->t, P->q, P->u, P->z};
+  if (P->nquad == 0) return CP_SUCCESS;
+  int flag = cpMechLinearizeForces(mech, &s);
+  if (flag > 0) flag = CP_SUCCESS;
+  for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
+    const double *d[CP_DIRECTIONS] = {NULL};
+    d[by]                          = along[by];
+    if (!d[by]) continue;
+    flag = cpPartialsAlong(P, d, sens->change);
+    for (int k = 0; !flag && k < P->nquad; k++) Zq[k] += sens->change[k];
+  }
+  cpMechLinearizeForces(mech, NULL);
+  return flag;
+}
+
+/* The rows of quadratures in sens->quadratures, column by column. An adjoint needs all of them if it begins with a work. */
+static int findQuadratures(CPMechSens sens) {
+  const CPPartials P               = sens->partials;
+  const int columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, sens->mech->m};
+  double *row                      = sens->quadratures;
+  int flag                         = CP_SUCCESS;
+  if (sens->has_quadratures) return CP_SUCCESS;
+  memset(sens->unit, 0, (size_t)(sens->mech->n + sens->mech->m) * sizeof *sens->unit);
+  for (int by = 0; by < CP_DIRECTIONS; by++)
+    for (int j = 0; !flag && j < columns[by]; j++, row += P->nquad) {
+      const double *along[CP_DIRECTIONS] = {NULL};
+      along[by]                          = sens->unit;
+      sens->unit[j]                      = 1.0;
+      memset(row, 0, (size_t)P->nquad * sizeof *row);
+      flag          = addQuadratures(sens, along, row);
+      sens->unit[j] = 0.0;
+    }
+  sens->has_quadratures = !flag;
   return flag;
 }
 
@@ -197,33 +271,45 @@ static void sizes(N_Vector y, N_Vector size, void *data) {
   for (int i = 0; i < mech->n; i++) of[i] = i < n ? cpSensSize(Y[i], largest) : INFINITY;
 }
 
+/* Does the model give all matrices of F and B, or those of u'? */
+static int givesMatrices(const CPMechSens sens) {
+  const CPMech mech        = sens->mech;
+  const CPEquations *model = mech->eq;
+  if (isByUdot(sens)) return 1;
+  return (model->dynamics_jac || cpMechIsLinear(mech)) && !cpMechForcesByDifference(mech) &&
+         (mech->na == 0 || model->constraint_jac);
+}
+
 /* Solves (S2): sens->a and sens->lambda become the derivatives of u' and lambda. The right-hand
  * side, and Z', are in sens->result. They are computed by matrices if the user gives all those of F and B,
  * which costs less than differences of sixth order along s; those of Z are needed in any case, by lambda'. */
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAlong along,
                         const sunrealtype *s) {
-  const CPMech mech        = sens->mech;
-  const CPEquations *model = mech->eq;
+  const CPMech mech = sens->mech;
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
   int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;
-  if (!(model->dynamics_jac || cpMechIsLinear(mech)) || cpMechForcesByDifference(mech) ||
-      (mech->na > 0 && !model->constraint_jac)) {
+  if (!givesMatrices(sens)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     N_VConst(0.0, sens->value);                        /* evaluateMoved sets nothing of p and v. */
     flag = cpSensDirection(&(CPSystem){.data = mech, .sens = &cpMechSensModel}, paramsOf(sens),
                            evaluateMoved, sens->t, sens->at_y, along, sens->along, sens->result,
                            sens->at_moved, sens->value, sens->error, mech);
   } else {
-    double *const out[CP_OUTPUTS]        = {F, B, Z};
-    const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
-    flag                                 = findMatrices(sens);
+    double *const out[CP_OUTPUTS]         = {F, B, Z};
+    const double *const by[CP_DIRECTIONS] = {sens->x, s + mech->nq, s + mech->nq + mech->nu, NULL};
+    flag                                  = findMatrices(sens);
     if (!flag) flag = alongParameters(sens, along);
     if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
     if (flag) return flag;
     for (int of = 0; of < CP_OUTPUTS; of++)
       for (int d = 0; d < CP_BY_LAMBDA; d++)
         cpBlockTimes(&sens->partials->block[of][d], 1.0, by[d], out[of]);
+    flag = addQuadratures(sens, by, Z + sens->partials->nz);
+  }
+  if (!flag && isByUdot(sens)) {
+    memcpy(sens->a, F, (size_t)mech->nu * sizeof *F);
+    return CP_SUCCESS;
   }
   if (!flag) flag = factor(sens);
   if (flag) return flag;
@@ -257,10 +343,13 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAl
   if (mech->nz == 0) return CP_SUCCESS;
   memcpy(zdot, N_VGetArrayPointer(sens->result) + mech->nu + mech->m,
          (size_t)mech->nz * sizeof *zdot); /* Z', without lambda' */
+  if (mech->m == 0) return CP_SUCCESS;
   flag = findMatrices(sens);
-  if (!flag) /* + Zl lambda' */
-    cpBlockTimes(&sens->partials->block[CP_OF_Z][CP_BY_LAMBDA], 1.0, sens->lambda, zdot);
-  return flag;
+  if (flag) return flag;
+  const CPPartials P                    = sens->partials;
+  const double *const by[CP_DIRECTIONS] = {NULL, NULL, NULL, sens->lambda};
+  cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], 1.0, sens->lambda, zdot); /* + Zl lambda' */
+  return addQuadratures(sens, by, zdot + P->nz);
 }
 
 /* cpSensDirection of a function of the whole system, whose forces are linear along that direction */
@@ -414,21 +503,39 @@ static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const
   if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
+/* The same of Z with lz, which contains its quadratures */
+static void addTransposedZ(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
+  const CPPartials P               = sens->partials;
+  const int columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, sens->mech->m};
+  const double *row                = sens->quadratures;
+  addTransposed(P, CP_OF_Z, by, lz, g);
+  if (P->nquad == 0 || !(cpLargest(lz + P->nz, P->nquad) > 0.0)) return;
+  for (int before = 0; before < (int)by; before++) row += columns[before] * P->nquad;
+  for (int j = 0; j < columns[by]; j++, row += P->nquad) g[j] += cpDot(row, lz + P->nz, P->nquad);
+}
+
 /* Solves (S3): sens->a = w, sens->lambda = mu. Returns 0, or a code with the reason in mech->text. */
 static int solveAdjoint(CPMechSens sens, sunrealtype t, N_Vector y, N_Vector yB) {
   const CPMech mech    = sens->mech;
   const sunrealtype *l = N_VGetArrayPointer(yB);
+  const int quads      = (int)mech->eq->nquad;
   if (!isDirect(mech))
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "adjoints need M and A, without forces that depend on multipliers, FULL "
                     "motions or kinematics of one's own");
   int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
   if (!flag) flag = findMatrices(sens);
+  if (!flag && sens->partials->nquad > 0 && cpLargest(l + mech->n - quads, quads) > 0.0)
+    flag = findQuadratures(sens);
+  if (!flag && isByUdot(sens)) {
+    memcpy(sens->a, l + mech->nq, (size_t)mech->nu * sizeof *sens->a);
+    return CP_SUCCESS;
+  }
   if (!flag) flag = factor(sens);
   if (flag) return flag;
   memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
   memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
-  addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
+  addTransposedZ(sens, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
   flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.10g: no solution for an adjoint", t)
               : CP_SUCCESS;
@@ -438,7 +545,7 @@ static int solveAdjoint(CPMechSens sens, sunrealtype t, N_Vector y, N_Vector yB)
 static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
   addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
   addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
-  addTransposed(sens->partials, CP_OF_Z, by, lz, g);
+  addTransposedZ(sens, by, lz, g);
 }
 
 /* Jl <- J^T l, by the solution of (S3) */

@@ -20,6 +20,7 @@ struct CPMechSens_ {
   CPArena by_params;      /* owns the next four */
   double *by_param;       /* [Ns x stride] derivatives of F [nu], B [m], Z [nz], p and v [m] */
   char *known;            /* [Ns] known at this state */
+  int leaves_udot;        /* udot_jac has left the derivatives of u' to M */
   int checked;            /* the user's have been compared with differences */
   double *values_of_p;    /* [Ns] the parameters at this state */
   size_t stride;
@@ -35,6 +36,11 @@ struct CPMechSens_ {
   N_Vector rates_error; /* [n] for differences of the whole right-hand side */
   double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
   double *qdot;                   /* [nq] */
+  /* of quadratures, which the matrices leave out */
+  int has_quadratures;
+  double *quadratures; /* [2 nu + nz + m][nquad] derivatives of their rates */
+  double *change;      /* [nquad] along one direction */
+  double *unit;        /* [n + m] a direction */
 };
 typedef struct CPMechSens_ *CPMechSens;
 

@@ -224,13 +224,28 @@ int cpPartialsDifferences(CPPartials P, int forces, const double *ewt) {
 
 /* ---- quadratures ---- */
 
+/* rates <- zdot at the state, displaced by `step` along d */
+static int ratesAlong(CPPartials P, const double *const d[CP_DIRECTIONS], double step,
+                      double *rates) {
+  const CPMech mech                = P->mech;
+  const int columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
+  const double *x[CP_DIRECTIONS]   = {NULL, P->u, P->z, P->lambda};
+  const CPMechState s2             = {P->t, P->q2, P->x2[CP_BY_U], P->x2[CP_BY_Z]};
+  if (mech->nz > 0) memcpy(P->x2[CP_BY_Z], P->z, (size_t)mech->nz * sizeof *P->z);
+  for (int by = 0; by < CP_DIRECTIONS; by++)
+    for (int j = 0; j < columns[by]; j++)
+      P->x2[by][j] = (x[by] ? x[by][j] : 0.0) + (d[by] ? step * d[by][j] : 0.0);
+  const int flag = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
+  return flag ? flag : cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], rates);
+}
+
 int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change) {
   const CPMech mech = P->mech;
   const int first = P->nz, columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
   const double *x[CP_DIRECTIONS] = {P->q, P->u, P->z, P->lambda};
   const double *d[CP_DIRECTIONS];
-  const CPMechState s2 = {P->t, P->q2, P->x2[CP_BY_U], P->x2[CP_BY_Z]};
-  double size          = 0.0;
+  double *after = P->perturbed[CP_OF_Z], *before = P->opposite[CP_OF_Z], size = 0.0;
+  int flag = CP_SUCCESS;
   memcpy(d, along, sizeof d);
   if (d[CP_BY_LAMBDA] && P->seen) d[CP_BY_LAMBDA] = P->seen(mech, d[CP_BY_LAMBDA]);
   for (int by = 0; by < CP_DIRECTIONS; by++) {
@@ -239,15 +254,18 @@ int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], doub
   }
   memset(change, 0, (size_t)P->nquad * sizeof *change);
   if (size == 0.0) return CP_SUCCESS;
-  const double step = sqrt(CP_UROUND) / size;
-  if (mech->nz > 0) memcpy(P->x2[CP_BY_Z], P->z, (size_t)mech->nz * sizeof *P->z);
-  for (int by = 0; by < CP_DIRECTIONS; by++)
-    for (int j = 0; j < columns[by]; j++)
-      P->x2[by][j] = (by == CP_BY_Q ? 0.0 : x[by][j]) + (d[by] ? step * d[by][j] : 0.0);
-  int flag = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
-  if (!flag) flag = cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], P->perturbed[CP_OF_Z]);
-  for (int k = 0; !flag && k < P->nquad; k++)
-    change[k] = (P->perturbed[CP_OF_Z][first + k] - P->zdot[first + k]) / step;
+  const double step = (P->sixth_order > 0.0 ? P->sixth_order : sqrt(CP_UROUND)) / size;
+  if (P->sixth_order == 0.0) {
+    flag = ratesAlong(P, d, step, after);
+    for (int k = 0; !flag && k < P->nquad; k++)
+      change[k] = (after[first + k] - P->zdot[first + k]) / step;
+  }
+  for (int p = 1; !flag && P->sixth_order > 0.0 && p <= 3; p++) {
+    flag = ratesAlong(P, d, -p * step, before);
+    if (!flag) flag = ratesAlong(P, d, p * step, after);
+    for (int k = 0; !flag && k < P->nquad; k++)
+      change[k] += cpSixthOrder[p - 1] * (after[first + k] - before[first + k]) / step;
+  }
   return flag;
 }
 

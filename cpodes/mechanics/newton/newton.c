@@ -139,7 +139,7 @@ int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
   newton->ewt    = N_VClone(mech->y_tmpl);
   newton->matrix = SUNMatNewEmpty(mech->ctx);
   newton->LS     = SUNLinSolNewEmpty(mech->ctx);
-  int flag       = cpPartialsCreate(&newton->P, mech, type, 1);
+  int flag       = cpPartialsCreate(&newton->P, mech, type, type == CP_NEWTON_KKT);
   if (!flag) flag = cpNewtonMatrixCreate(&newton->S, newton->P, 0);
   if (!newton->ewt || !newton->matrix || !newton->LS) flag = CP_MEM_FAIL;
   if (flag) {

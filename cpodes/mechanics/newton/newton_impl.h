@@ -105,9 +105,8 @@ struct CPPartials_ {
 };
 
 /* Creates the partial derivatives for a matrix of this type, CP_NEWTON_KKT or CP_NEWTON_HALF. mech
- * must be set up. iterates: 1 for the KKT matrix of an iteration leaves out the model's quadratures,
- * unless auxiliary_jac gives their derivatives. Returns 0 or CP_MEM_FAIL. */
-int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type, int iterates);
+ * must be set up. leaves_out: 1 leaves out the model's quadratures (cpPartialsAlong), unless auxiliary_jac gives their derivatives. Returns 0 or CP_MEM_FAIL. */
+int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type, int leaves_out);
 void cpPartialsFree(CPPartials *P);
 /* Evaluates all blocks, M and A at (t, y) with u' = a and lambda, for which it solves if a is NULL.
  * With weights ewt [n], which may be NULL, increments of differences take account of the
@@ -129,7 +128,7 @@ int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, int forces, const double *ewt);
 /* change [nquad] <- the derivative of the rates of quadratures along changes of the positions (N w, w
  * [nu]), velocities [nu], other auxiliary states [nz] and multipliers [m], each of which may be NULL; by
- * one difference, at the state of the partial derivatives. Returns as cpPartialsAt. */
+ * one difference, or one of sixth order, at the state of the partial derivatives. Returns as cpPartialsAt. */
 int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change);
 /* With KKT, compares the given blocks with differences, for steps of size h (matrix/gross.c): creates
  * the comparisons, and returns 0 or CP_MEM_FAIL; to be called after each cpPartialsAt that is not

@@ -225,18 +225,17 @@ static int createBlocks(CPPartials P) {
   return flag;
 }
 
-int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int iterates) {
+int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int leaves_out) {
   CPPartials P = *address = calloc(1, sizeof *P);
   if (!P) return CP_MEM_FAIL;
   const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
-  const int leaves_out = kkt && iterates && !mech->eq->auxiliary_jac;
-  P->mech              = mech;
-  P->kkt               = kkt;
-  P->sparse            = kkt && mech->userM.A.start && mech->A.start;
-  P->nu                = mech->nu;
-  P->m                 = kkt ? mech->m : 0;
-  P->nquad             = leaves_out ? (int)mech->eq->nquad : 0;
-  P->nz                = mech->nz - P->nquad;
+  P->mech   = mech;
+  P->kkt    = kkt;
+  P->sparse = kkt && mech->userM.A.start && mech->A.start;
+  P->nu     = mech->nu;
+  P->m      = kkt ? mech->m : 0;
+  P->nquad  = leaves_out && !mech->eq->auxiliary_jac ? (int)mech->eq->nquad : 0;
+  P->nz     = mech->nz - P->nquad;
   memcpy(P->rows, (int[]){mech->nu, na, P->nz}, sizeof P->rows);
   memcpy(P->cols, (int[]){mech->nu, mech->nu, P->nz, na}, sizeof P->cols);
   /* Arrays have the lengths of the whole mechanism, because HALF also needs multipliers and b. */

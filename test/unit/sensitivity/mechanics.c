@@ -472,6 +472,100 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
 }
 END_TEST
 
+/* Many masses on springs, u' = -q, with the work z' = q . u; counts of evaluations */
+enum { MASSES = 20 };
+typedef struct {
+  int leaves; /* udot_jac leaves u' to M and A */
+  int rates, masses, udot_jacs;
+} Counted;
+static int unit_masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q;
+  for (int i = 0; i < MASSES; i++) SM_ELEMENT_D(M, i, i) = 1;
+  ((Counted *)data)->masses++;
+  return 0;
+}
+static int springs(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *data) {
+  (void)t, (void)u, (void)z, (void)data;
+  for (int i = 0; i < MASSES; i++) f[i] = -q[i];
+  return 0;
+}
+static int springs_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)C, (void)Fz, (void)data;
+  for (int i = 0; i < MASSES; i++) SM_ELEMENT_D(K, i, i) = -1;
+  return 0;
+}
+static int springs_udot_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                            const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
+                            void *data) {
+  Counted *counted = data;
+  counted->udot_jacs++;
+  return counted->leaves ? 1 : springs_jac(t, q, u, z, NULL, NULL, Uq, Uu, Uz, data);
+}
+static int work(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  (void)t, (void)z, (void)lambda;
+  zdot[0] = 0;
+  for (int i = 0; i < MASSES; i++) zdot[0] += q[i] * u[i];
+  ((Counted *)data)->rates++;
+  return 0;
+}
+
+/* A product takes six evaluations of the work's rate for q and six for u, not for each of them; an adjoint that the work does not
+ * enter takes none of these. With udot_jac no M is formed, unless that leaves u' to M. */
+START_TEST(works_and_known_accelerations_take_few_evaluations) {
+  enum { N = 2 * MASSES + 1 };
+  const int knows         = _i > 0;
+  Counted counted         = {.leaves = _i == 2};
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = MASSES,
+                             .nz           = 1,
+                             .nquad        = 1,
+                             .M            = unit_masses,
+                             .f            = springs,
+                             .zdot         = work,
+                             .dynamics_jac = springs_jac,
+                             .udot_jac     = knows ? springs_udot_jac : NULL};
+  N_Vector y = vector_of(N, NULL), s = vector_of(N, NULL), l = vector_of(N, NULL),
+           sdot = vector_of(N, NULL), Jl = vector_of(N, NULL);
+  unsigned long long seed = 5;
+  random_fill(y, &seed), random_fill(s, &seed), random_fill(l, &seed);
+  CPMech mech          = create_mech(&model, y, test_context);
+  const sunrealtype *q = entries(y), *u = q + MASSES, *sq = entries(s), *su = sq + MASSES;
+  ck_assert_int_eq(CPMechSetUserData(mech, &counted), CP_SUCCESS);
+  sunrealtype change = 0, *lw = &entries(l)[N - 1];
+  for (int i = 0; i < MASSES; i++) change += sq[i] * u[i] + q[i] * su[i];
+
+  ck_assert_int_eq(CPMechJvp(mech, 0, y, NULL, s, NULL, sdot, NULL), CP_SUCCESS);
+  ck_assert_int_le(counted.rates, 14);
+  if (knows) ck_assert_int_eq(counted.udot_jacs, 1);
+  if (_i == 1) ck_assert_int_eq(counted.masses, 0);
+  else ck_assert_int_gt(counted.masses, 0);
+  for (int i = 0; i < MASSES; i++) {
+    ck_assert_double_eq_tol(entries(sdot)[i], su[i], 1e-15);
+    ck_assert_double_eq_tol(entries(sdot)[MASSES + i], -sq[i], 1e-15);
+  }
+  ck_assert_double_eq_tol(entries(sdot)[N - 1], change, 1e-11);
+
+  for (int enters = 0; enters < 2; enters++) {
+    counted.rates = 0;
+    *lw           = enters;
+    ck_assert_int_eq(CPMechVjp(mech, 0, y, NULL, l, Jl, NULL), CP_SUCCESS);
+    if (!enters) ck_assert_int_le(counted.rates, 2);
+    for (int i = 0; i < MASSES; i++) {
+      const sunrealtype *lq = entries(l), *lu = lq + MASSES;
+      ck_assert_double_eq_tol(entries(Jl)[i], -lu[i] + *lw * u[i], 1e-11);
+      ck_assert_double_eq_tol(entries(Jl)[MASSES + i], lq[i] + *lw * q[i], 1e-11);
+    }
+  }
+  CPMechFree(&mech);
+  N_Vector all[] = {y, s, l, sdot, Jl};
+  for (int k = 0; k < 5; k++) N_VDestroy(all[k]);
+}
+END_TEST
+
 static int damped(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *data) {
   const sunrealtype *p = data;
@@ -809,6 +903,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, differences_stay_near_the_knot_of_a_curve);
   tcase_add_test(tc, differences_that_get_worse_are_not_taken);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
+  tcase_add_loop_test(tc, works_and_known_accelerations_take_few_evaluations, 0, 3);
   tcase_add_test(tc, parameters_that_a_model_does_not_know_have_differences);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);

@@ -15,6 +15,7 @@ enum { BY_L, BY_G, BY_K, BY_A, NS, NQ = 3, N = 2 * NQ + 1, FREE = -1 };
 
 typedef struct {
   sunrealtype p[NS]; /* L, g, k, a */
+  int nquad;         /* 1: z is a quadrature */
 } Cart;
 
 static const char *const names[] = {"BDF", "ADAMS", "DOP853", "RADAU",
@@ -99,6 +100,7 @@ static CPMech create(Cart *cart, int how, N_Vector y) {
                         .gdd  = motion_curvature,
                         .data = cart};
   CPEquations driven = model;
+  driven.nquad       = cart->nquad;
   if (how != FREE) driven.motions = &by, driven.nmotions = 1;
   CPMech mech = create_mech(&driven, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -160,10 +162,10 @@ START_TEST(sensitivities_are_those_of_runs_side_by_side) {
 }
 END_TEST
 
-/* l . (J s + df/dp) = (J^T l) . s + l . df/dp, with z' that depends on the multiplier */
+/* l . (J s + df/dp) = (J^T l) . s + l . df/dp, with z' that depends on the multiplier, and may be a quadrature */
 START_TEST(the_adjoint_is_the_transpose) {
-  const int how           = _i - 1;
-  Cart cart               = {.p = {1.0, 9.81, 0.2, 0.5}};
+  const int how           = _i % 4 - 1;
+  Cart cart               = {.p = {1.0, 9.81, 0.2, 0.5}, .nquad = _i / 4};
   unsigned long long seed = 11;
   N_Vector y = vector_of(N, NULL), l = vector_of(N, NULL), s = vector_of(N, NULL),
            sdot = vector_of(N, NULL), Jl = vector_of(N, NULL), q = vector_of(NS, NULL);
@@ -286,7 +288,7 @@ TEST_SUITE(motion) {
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 4 * METHODS);
-  tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, 4);
+  tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, 8);
   tcase_add_loop_test(tc, rows_that_are_off_constrain_nothing, 0, METHODS);
   tcase_add_loop_test(tc, parameters_survive_directions_that_are_not_finite, 0, 3);
   tcase_add_loop_test(tc, a_refused_product_leaves_the_sensitivities_of_a_run_alone, 0, 2);
