@@ -34,33 +34,75 @@ static void putPose(Text *out, const sunrealtype *r, sunrealtype axis[3][3]) {
   put(out, "pose", 6, pose);
 }
 
+static void putGeometry(Text *out, const Shape *s) {
+  static const sunrealtype up[] = {0, 0, 1};
+  const char *tag               = write_shapes[s->kind];
+  sunrealtype full[3];
+  for (int k = 0; k < 3; k++) full[k] = 2 * s->half[k];
+  bodiesPut(out, "<geometry><%s>", tag);
+  if (s->kind == CP_SHAPE_PLANE) put(out, "normal", 3, up);
+  else if (s->kind == CP_SHAPE_BOX) put(out, "size", 3, full);
+  else if (s->kind == CP_SHAPE_ELLIPSOID) put(out, "radii", 3, s->half);
+  else put(out, "radius", 1, s->half);
+  if (!strcmp(tag, "cylinder") || !strcmp(tag, "capsule")) put(out, "length", 1, full + 2);
+  bodiesPut(out, "</%s></geometry>", tag);
+}
+
+/* Writes the shapes of a body, or of the ground. */
 static void putShapes(const Writer *x, int body) {
   const Mechanism *b = x->b;
   Text *out          = &x->w->text[WHOLE];
   for (int i = 0; i < b->nshapes; i++) {
-    const Shape *shape = &b->shape[i];
-    Side *on           = &b->pair[shape->pair].side[1];
-    const char *tag = write_shapes[shape->kind], *name = b->text + shape->name;
-    sunrealtype at[3], full[3];
+    const Shape *shape    = &b->shape[i];
+    const Collision *meet = writeCollision(x->w, i);
+    Side *on              = &b->pair[shape->pair].side[1];
+    const char *name      = b->text + shape->name;
+    sunrealtype at[3];
     if (on->body != body) continue;
-    if (shape->kind == CP_SHAPE_PLANE || shape->kind == CP_SHAPE_MESH || body < 0) {
-      writeLost(x->w, "a plane, a mesh, or a shape of the ground", name);
+    if (shape->kind == CP_SHAPE_MESH || (shape->kind == CP_SHAPE_PLANE && body >= 0)) {
+      writeLost(x->w, "a mesh, or a plane that moves", name);
       continue;
     }
     memcpy(at, on->point, sizeof at);
-    add3(1, b->body[body].centre, at);
-    for (int k = 0; k < 3; k++) full[k] = 2 * shape->half[k];
-    bodiesPut(out, "<visual");
-    putAttribute(out, "name", name);
-    bodiesPut(out, ">");
-    putPose(out, at, on->axis);
-    bodiesPut(out, "<geometry><%s>", tag);
-    if (shape->kind == CP_SHAPE_BOX) put(out, "size", 3, full);
-    else if (shape->kind == CP_SHAPE_ELLIPSOID) put(out, "radii", 3, shape->half);
-    else put(out, "radius", 1, shape->half);
-    if (!strcmp(tag, "cylinder") || !strcmp(tag, "capsule")) put(out, "length", 1, full + 2);
-    bodiesPut(out, "</%s></geometry></visual>\n", tag);
+    if (body >= 0) add3(1, b->body[body].centre, at);
+    for (int touches = 0; touches <= (meet != NULL); touches++) {
+      const char *tag = touches ? "collision" : "visual";
+      bodiesPut(out, "<%s", tag);
+      putAttribute(out, "name", name);
+      bodiesPut(out, ">");
+      putPose(out, at, on->axis);
+      putGeometry(out, shape);
+      if (touches) {
+        bodiesPut(out, "<surface><friction><ode>");
+        put(out, "mu", 1, &meet->friction);
+        bodiesPut(out, "</ode></friction></surface>");
+      }
+      bodiesPut(out, "</%s>\n", tag);
+    }
   }
+}
+
+/* Do shapes of a body touch those of others that move, which are links of the same model? */
+static int meetsOthers(const Writer *x, int body) {
+  int any = 0;
+  for (int i = 0; i < x->b->nshapes; i++) {
+    const Collision *meet = writeCollision(x->w, i);
+    any |= x->b->pair[x->b->shape[i].pair].side[1].body == body && meet && meet->meets;
+  }
+  return any;
+}
+
+/* Writes the shapes of the ground as a model that does not move. */
+static void putGround(const Writer *x) {
+  Text *out = &x->w->text[WHOLE];
+  int any   = 0;
+  for (int i = 0; i < x->b->nshapes; i++) any |= x->b->pair[x->b->shape[i].pair].side[1].body < 0;
+  if (!any) return;
+  bodiesPut(out, "<model");
+  putAttribute(out, "name", strcmp(x->title, "ground") ? "ground" : "ground_");
+  bodiesPut(out, "><static>true</static><link name=\"ground\">\n");
+  putShapes(x, GROUND);
+  bodiesPut(out, "</link></model>\n");
 }
 
 static void putLink(const Writer *x, int body) {
@@ -83,6 +125,7 @@ static void putLink(const Writer *x, int body) {
   if (!(p[0] > 0)) writeLost(x->w, "a link without mass, which Gazebo does not accept", name);
   writeLostVelocity(x, body);
   putShapes(x, body);
+  if (meetsOthers(x, body)) bodiesPut(out, "<self_collide>true</self_collide>");
   bodiesPut(out, "</link>\n");
 }
 
@@ -187,7 +230,9 @@ static void putFile(const Writer *x) {
   bodiesPut(out, ">\n");
   for (int i = 0; i < x->b->nbodies; i++) putLink(x, i);
   for (int j = 0; j < x->b->njoints; j++) putJoint(x, j);
-  bodiesPut(out, "</model>\n</world>\n</sdf>\n");
+  bodiesPut(out, "</model>\n");
+  putGround(x);
+  bodiesPut(out, "</world>\n</sdf>\n");
 }
 
 static const char *finish(CPBodies b, const char *from) {

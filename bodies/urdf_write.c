@@ -43,34 +43,45 @@ static void putOrigin(Text *out, const Writer *x, int link, const sunrealtype *p
   bodiesPut(out, "/>\n");
 }
 
+static int isRound(const Shape *s) {
+  return s->kind == CP_SHAPE_CYLINDER || s->kind == CP_SHAPE_WHEEL;
+}
+
+static void putGeometry(Text *out, const Shape *s) {
+  const sunrealtype size[3] = {2 * s->half[0], 2 * s->half[1], 2 * s->half[2]};
+  bodiesPut(out, "    <geometry><%s",
+            isRound(s)                   ? "cylinder"
+            : s->kind == CP_SHAPE_SPHERE ? "sphere"
+                                         : "box");
+  if (s->kind == CP_SHAPE_BOX) writeNumbers(out, "size", 3, size);
+  else writeNumbers(out, "radius", 1, &s->half[0]);
+  if (isRound(s)) writeNumbers(out, "length", 1, &size[2]);
+  bodiesPut(out, "/></geometry>\n");
+}
+
 static void putShapes(const Writer *x, int body) {
   const Mechanism *b = x->b;
   const Pose *pose   = writePose(x->node, body);
   Text *out          = &x->w->text[WHOLE];
   for (int i = 0; i < b->nshapes; i++) {
-    const Shape *shape  = &b->shape[i];
-    const Side *on      = &b->pair[shape->pair].side[1];
-    const int is_round  = shape->kind == CP_SHAPE_CYLINDER || shape->kind == CP_SHAPE_WHEEL;
-    sunrealtype size[3] = {2 * shape->half[0], 2 * shape->half[1], 2 * shape->half[2]}, point[3],
-                axis[3][3];
+    const Shape *shape = &b->shape[i];
+    const Side *on     = &b->pair[shape->pair].side[1];
+    sunrealtype point[3], axis[3][3];
     if (on->body != body) continue;
-    if (!is_round && shape->kind != CP_SHAPE_BOX && shape->kind != CP_SHAPE_SPHERE) {
+    if (!isRound(shape) && shape->kind != CP_SHAPE_BOX && shape->kind != CP_SHAPE_SPHERE) {
       writeLost(x->w, "a shape of a kind that URDF does not have", b->text + shape->name);
       continue;
     }
     toSpace(pose, on->point, point);
     add3(1, pose->r, point);
     for (int k = 0; k < 3; k++) toSpace(pose, on->axis[k], axis[k]);
-    bodiesPut(out, "    <visual>\n");
-    putOrigin(out, x, body, point, axis);
-    bodiesPut(out, "    <geometry><%s",
-              is_round                         ? "cylinder"
-              : shape->kind == CP_SHAPE_SPHERE ? "sphere"
-                                               : "box");
-    if (shape->kind == CP_SHAPE_BOX) writeNumbers(out, "size", 3, size);
-    else writeNumbers(out, "radius", 1, &shape->half[0]);
-    if (is_round) writeNumbers(out, "length", 1, &size[2]);
-    bodiesPut(out, "/></geometry>\n    </visual>\n");
+    for (int touches = 0; touches <= (writeCollision(x->w, i) != NULL); touches++) {
+      const char *tag = touches ? "collision" : "visual";
+      bodiesPut(out, "    <%s>\n", tag);
+      putOrigin(out, x, body, point, axis);
+      putGeometry(out, shape);
+      bodiesPut(out, "    </%s>\n", tag);
+    }
   }
 }
 

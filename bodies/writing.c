@@ -124,6 +124,35 @@ static int takeMimic(CPBodies b, const CPCoupler *c) {
          mimic(second, first, -r[0] / r[1], c->offset / r[1]);
 }
 
+const Collision *writeCollision(const Written *w, int shape) {
+  for (int i = 0; i < w->ncollisions; i++)
+    if (w->collision[i].shape == shape) return &w->collision[i];
+  return NULL;
+}
+
+static int takeContact(CPBodies b, const CPBodyContact *c) {
+  Written *w         = b->written;
+  const Mechanism *m = &b->m;
+  const char *of[]   = {c->a, c->b};
+  int shape[2], moving = 0;
+  if (c->on != CP_ON_SHAPE || c->law.restitution > 0) return 0;
+  for (int k = 0; k < 2; k++) {
+    shape[k] = bodiesFind(m, NAME_SHAPE, of[k], strlen(of[k]));
+    moving += m->pair[m->shape[shape[k]].pair].side[1].body >= 0;
+  }
+  for (int k = 0; k < 2; k++) {
+    Collision *own = (Collision *)writeCollision(w, shape[k]);
+    if (!own) {
+      if (ROOM(w->collision, w->ncollisions, 1)) return w->failed = 1;
+      own  = &w->collision[w->ncollisions++];
+      *own = (Collision){.shape = shape[k]};
+    }
+    own->meets |= moving == 2, own->friction = fmax(own->friction, c->law.mu);
+  }
+  writeLost(w, "a contact, by collision shapes, which touch all others", c->head.name);
+  return 1;
+}
+
 void writeElement(CPBodies b, const CPElement *e) {
   const void *element = e;
   int taken           = 0;
@@ -135,6 +164,7 @@ void writeElement(CPBodies b, const CPElement *e) {
   case CP_ELEMENT_LIMIT: taken = takeLimit(b, element); break;
   case CP_ELEMENT_FRICTION: taken = takeFriction(b, element); break;
   case CP_ELEMENT_COUPLER: taken = takeMimic(b, element); break;
+  case CP_ELEMENT_CONTACT: taken = takeContact(b, element); break;
   default: break;
   }
   if (!taken) writeLost(b->written, "left out", e->name);
@@ -281,7 +311,7 @@ int writeStartFile(CPBodies b) { return !(b->written = calloc(1, sizeof(Written)
 void writeFree(CPBodies b) {
   Written *w = b->written;
   for (int i = 0; w && i < NUM_TEXTS; i++) free(w->text[i].text);
-  if (w) free(w->acting), free(w->coupled), free(w->tendon);
+  if (w) free(w->acting), free(w->coupled), free(w->tendon), free(w->collision);
   free(w);
   b->written = NULL;
 }

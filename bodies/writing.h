@@ -25,6 +25,12 @@ typedef struct {
   sunrealtype stiffness, damping, free, armature, friction, range[2], multiplier, offset;
 } Acting;
 
+/* A shape of contacts. meets: 1: one of them is with a shape of another body that moves; friction: the largest coefficient */
+typedef struct {
+  int shape, meets;
+  sunrealtype friction;
+} Collision;
+
 /* A coupler: x of the first joint = x[0] + x[1] x of the second one; row: its joint */
 typedef struct {
   int row, joint[2], k[2];
@@ -34,9 +40,10 @@ typedef struct {
 typedef struct {
   Text text[NUM_TEXTS];
   Acting *acting;
-  Coupled *coupled; /* of MJCF, where both joints must be in the tree */
-  int *tendon;      /* [ntendons] laws of those that have been written */
-  int nacting, ncoupled, ntendons, failed;
+  Coupled *coupled;     /* of MJCF, where both joints must be in the tree */
+  int *tendon;          /* [ntendons] laws of those that have been written */
+  Collision *collision; /* of URDF and SDF */
+  int nacting, ncoupled, ntendons, ncollisions, failed;
 } Written;
 
 /* A body in the tree. parent: a body, or GROUND; joint: that leads to it from there, or NONE: it moves freely; turned: it leads from it to the
@@ -93,7 +100,10 @@ static inline int writeIsJoint(const Joint *joint) {
 const Acting *writeActing(const Written *w, int joint, int k);
 /* The same to add to it; NULL if out of memory */
 Acting *writeToActing(Written *w, int joint, int k);
-/* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them, and lists what cannot be taken. Bodies, joints and
+/* The contacts of a shape, or NULL if it has none */
+const Collision *writeCollision(const Written *w, int shape);
+/* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them, contacts of shapes as what they are on, and lists what
+ * cannot be taken. Bodies, joints and
  * shapes are written at the end. */
 void writeElement(CPBodies b, const CPElement *e);
 

@@ -308,6 +308,71 @@ START_TEST(attitudes_survive_their_three_angles) {
 }
 END_TEST
 
+/* The gap of each contact of a mechanism at its start; most: the size of gap. Returns their number. */
+static int gaps_of(CPBodies b, int most, sunrealtype *gap) {
+  const int n = CPBodiesCount(b, CP_CONTACT);
+  CPMech mech;
+  ck_assert_int_le(n, most);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y          = CPBodiesState(b, test_context);
+  const CPEquations e = equations_of(mech);
+  sunrealtype *p      = calloc((size_t)e.na + 1, sizeof *p);
+  ck_assert_int_eq(e.p(0, entries(y), p, CPMechGetUserData(mech)), 0);
+  for (int i = 0; i < n; i++) gap[i] = p[thing_at(b, CP_CONTACT, i).first];
+  free(p);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  return n;
+}
+
+/* Shapes that touch are collision shapes: what is read of the file has the same gaps and friction, in URDF those of the shapes that it has. */
+START_TEST(contacts_are_written_as_collision_shapes) {
+  static const char text[] =
+      "bodies:\n"
+      "  - {name: one, mass: 1, inertia: [1, 1, 1], at: [0, 0, 2]}\n"
+      "  - {name: two, mass: 1, inertia: [1, 1, 1], at: [2, 0, 3], quaternion: [0.8, 0, 0.6, 0]}\n"
+      "  - {name: three, mass: 1, inertia: [1, 1, 1], at: [0, 2, 4], quaternion: [0.6, 0.8, 0, "
+      "0]}\n"
+      "  - {name: four, mass: 1, inertia: [1, 1, 1], at: [2, 2, 5]}\n"
+      "shapes:\n"
+      "  - {name: floor, body: ground, kind: plane, at: [0, 0, 0.5], axis: [0.1, 0.2, 1]}\n"
+      "  - {name: ball, body: one, in: bodies, kind: sphere, radius: 0.1, at: [0.01, 0, 0]}\n"
+      "  - {name: can, body: two, in: bodies, kind: cylinder, radius: 0.1, length: 0.3}\n"
+      "  - {name: rod, body: three, in: bodies, kind: capsule, radius: 0.2, length: 0.4}\n"
+      "  - {name: egg, body: four, in: bodies, kind: ellipsoid, size: [0.4, 0.6, 0.8]}\n"
+      "  - {name: seen, body: four, in: bodies, kind: sphere, radius: 5}\n"
+      "contacts:\n";
+  static const char *const shape[] = {"floor", "ball", "can", "rod", "egg"};
+  enum { SHAPES = sizeof shape / sizeof *shape, MOST = 16 };
+  char all[4000], *written;
+  strcpy(all, text);
+  for (int i = 0; i < SHAPES; i++)
+    for (int k = 0; k < i; k++)
+      snprintf(all + strlen(all), sizeof all - strlen(all),
+               "  - {name: c%d%d, on: shape, a: %s, b: %s, friction: 0.3}\n", k, i, shape[k],
+               shape[i]);
+  for (int format = URDF; format <= SDF; format++) {
+    sunrealtype gap[2][MOST];
+    CPBodies a = read_to_write("a.yaml", all, format, &written);
+    ck_assert_msg(a != NULL, "%s", message);
+    CPBodies b = format == SDF ? read_as("w.sdf", written, strlen(written))
+                               : read_with("w.urdf", written, "contacts=yes");
+    ck_assert_msg(b != NULL, "%s", message);
+    const int n = gaps_of(a, MOST, gap[0]), count = gaps_of(b, MOST, gap[1]);
+    ck_assert_int_eq(count, format == SDF ? n : 1);
+    for (int i = 0; i < count; i++) {
+      sunrealtype off = INFINITY;
+      for (int k = 0; k < n; k++) off = fmin(off, fabs(gap[1][i] - gap[0][k]));
+      ck_assert_double_le(off, 1e-14);
+      if (format == SDF) ck_assert_double_eq(thing_at(b, CP_CONTACT, i).law->mu, 0.3);
+    }
+    CPBodiesFree(&a);
+    CPBodiesFree(&b);
+    free(written);
+  }
+}
+END_TEST
+
 TEST_SUITE(writing) {
   Suite *suite = suite_create("bodies/writing");
   TCase *tc    = tcase_create("writing");
@@ -323,6 +388,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, rounded_zeros_are_no_start);
   tcase_add_test(tc, attitudes_survive_their_three_angles);
   tcase_add_test(tc, keyframes_of_mjcf_have_controls_and_activations);
+  tcase_add_test(tc, contacts_are_written_as_collision_shapes);
   suite_add_tcase(suite, tc);
   return suite;
 }
