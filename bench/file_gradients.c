@@ -14,7 +14,6 @@
 #include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_session.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <string.h>
 
 enum { NAMED = 2, VALUES = 2, MOST_CONTACTS = 4 };

@@ -11,7 +11,6 @@
 #include "check.h"
 #include "options.h"
 #include "run.h"
-#include <math.h>
 
 typedef struct {
   const char *name;

@@ -26,7 +26,6 @@
 #include <math.h>
 #include <models/bending_chain.h>
 #include <nvector/nvector_serial.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 typedef struct {

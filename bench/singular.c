@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 
 /* ---- linkages of uniform rods, 1 kg and 1 m unless stated otherwise ---- */
 

@@ -1,6 +1,5 @@
 #include "states.h"
 #include <complex.h>
-#include <math.h>
 
 static const double turn = 0.9,
                     wave = 1.7; /* incommensurable with pi and each other: all rods differ */

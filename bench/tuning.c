@@ -13,7 +13,6 @@
 #include "options.h"
 #include "run.h"
 #include <math.h>
-#include <string.h>
 
 typedef struct {
   const char *mechanism;

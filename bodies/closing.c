@@ -1,7 +1,6 @@
 /* Attempts to close joints, with their verdicts by the definitions of the joints */
 #include "assembly_impl.h"
 
-#include <float.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------------------ verdicts -- */

@@ -1,7 +1,6 @@
 /* What is wrong with a position: it is singular, or drives and couplers contradict each other */
 #include "assembly_impl.h"
 
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

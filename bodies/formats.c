@@ -1,7 +1,6 @@
 /* Robots in XML: included files, and the format, MJCF, URDF or SDF. */
 #include "robot_impl.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

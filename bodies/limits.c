@@ -2,7 +2,6 @@
 #include "elements.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int checkLimit(CPBodies b, const CPLimit *limit) {
   const char *name        = limit->head.name;

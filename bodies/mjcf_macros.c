@@ -2,7 +2,6 @@
  * Copies have names of their own, and so have those of the elements outside of the tree of bodies that refer only to what is copied. */
 #include "mjcf_impl.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

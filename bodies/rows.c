@@ -3,7 +3,6 @@
 #include "tree.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
   const Joint *joint = &b->joint[i];

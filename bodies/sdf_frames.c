@@ -5,7 +5,6 @@
 #include "sdf_impl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Names are followed from one to the next by recursion. As elements, they may be nested that deep. */

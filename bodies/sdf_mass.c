@@ -2,7 +2,6 @@
 #include "sdf_impl.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The mass of a cone of unit density, whose axis is z and whose frame is in the middle of its height h: the base is at -h/2. Its
  * centre is h/4 above the base, J_zz = 3/10 m r^2, J_xx = 3/20 m r^2 + 3/80 m h^2. */

@@ -4,7 +4,6 @@
 #include "ropes.h"
 #include "tree.h"
 
-#include <float.h>
 #include <math.h>
 
 int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,

@@ -5,7 +5,6 @@
  *   joint_name: [...], joint_type: [...]  joints that are others than in the URDF: SPHERICAL, FIXED, UJOINT_XY */
 #include "yaml_impl.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The items of a list, or NULL if it is missing. Returns 0, or 1 after a message. */

@@ -2,12 +2,10 @@
 #include "contact_impl.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 
 int contactIdle(CPContact c, const char *function) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");

@@ -13,7 +13,6 @@
 #include "cpodes/base/differences.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

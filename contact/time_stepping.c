@@ -11,7 +11,6 @@
  * step, to within the tolerance. */
 #include "contact_impl.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

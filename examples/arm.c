@@ -13,7 +13,6 @@
 #include "check_flag.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <string.h>
 

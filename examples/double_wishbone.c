@@ -13,7 +13,6 @@
 #include "check_flag.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 
 static const sunrealtype gravity[] = {0, 0, -9.81}, hub[] = {0, 0.03, 0};
 static const CPBody body[] = {

@@ -18,7 +18,6 @@
 #include "check_flag.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <string.h>
 
 static const char file[] =

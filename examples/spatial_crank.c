@@ -18,7 +18,6 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 
 static const sunrealtype gravity[] = {0, 0, -9.81};
 static const CPBody crank          = {CP_NEW_BODY("crank"),          .mass = 0.12,

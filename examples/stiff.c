@@ -13,7 +13,6 @@
 #include "check_flag.h"
 #include "models/bushing_crank.h"
 #include <cpodes/cpodes_integrator.h>
-#include <math.h>
 #include <nvector/nvector_serial.h>
 
 static const sunrealtype tol = 1e-6;

@@ -5,7 +5,6 @@
 #include <cpodes/cpodes_integrator.h>
 #include <models/counters.h>
 #include <nvector/nvector_serial.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 static void integrate(CPIntegrator mem, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {

@@ -5,7 +5,6 @@
 
 #include <cpodes/matrix/lapack.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>

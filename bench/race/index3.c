@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 enum { STIFFNESS, DAMPING, MASS, ROWS, FORCE };
 

@@ -2,7 +2,6 @@
 #include "result.h"
 
 #include <math.h>
-#include <string.h>
 
 static const int digits[] = {4, 6, 8, 10};
 enum { NDIGITS = sizeof digits / sizeof *digits };

@@ -3,8 +3,6 @@
 #include "contestants.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 /* At higher orders, the part that its projection adds to the history grows from step to step: order

@@ -2,7 +2,6 @@
  * preconditioner. */
 #include "matrixfree_impl.h"
 
-#include <float.h>
 #include <stdlib.h>
 
 /* ---- the user's functions ---- */

@@ -6,7 +6,6 @@
 #include "forces.h"
 #include "motions.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * and their start. */
 #include "sens_impl.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* ewt <- the error weights of sensitivity i at s: its tolerances are those of y, at pbar_i s, divided by pbar_i. data: CPSens. Returns

@@ -5,7 +5,6 @@
 #include "cpodes/mechanics/constraints.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int cpMechSensEvaluate(CPMechSens sens, const CPMechState *s, double *F) {

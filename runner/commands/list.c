@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <models/model.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { KEY_NAMES = 1000, KEY_FILES, KEY_METHODS, KEY_LINSOLS, KEY_NORMS };
 

@@ -1,7 +1,6 @@
 #include <cpodes/cpodes_plugin.h>
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <models/counters.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 static void prescribe(World *w, CPMotion *by) {

@@ -1,7 +1,6 @@
 #include "disturb.h"
 
 #include <math.h>
-#include <stddef.h>
 
 const char *const callback_names[CALLBACKS + 1] = {"f",
                                                    "c",

@@ -1,7 +1,6 @@
 #include "jacobians.h"
 
 #include <math.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 /* Central differences of step e: truncation e^2 |c'''| / 6, roundoff of terms below 10 / e. */

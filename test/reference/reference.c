@@ -1,7 +1,6 @@
 #include "reference.h"
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

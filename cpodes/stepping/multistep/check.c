@@ -4,7 +4,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
 void cpAttemptRead(CPMultistep mem, CPAttempt *a) {

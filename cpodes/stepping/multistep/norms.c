@@ -20,7 +20,6 @@
  * any implementation of N_Vector will do. Later clones of these vectors are ordinary vectors. */
 #include "multistep_impl.h"
 
-#include <nvector/nvector_serial.h>
 #include <stdlib.h>
 
 /* The operations of an adopted vector: its own except those below. */

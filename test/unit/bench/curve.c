@@ -2,7 +2,6 @@
  * on it. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/race/curve.h"
 #include "support/support.h"

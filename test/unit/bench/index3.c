@@ -1,7 +1,6 @@
 /* The index-3 system that RADAU5 solves in the race: its residual and Jacobian, over the mechanisms. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/race/dense.h"
 #include "bench/race/index3.h"

@@ -3,7 +3,6 @@
 #include "support/alloc.h"
 #include <cpodes/cpodes_language.h>
 #include <math.h>
-#include <string.h>
 
 /* A rod of length 1 and inertia 1 about its hinge at the origin, along x, which turns about z */
 static void start(int dimension) {

@@ -4,7 +4,6 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
-#include <stdio.h>
 
 /* An arm of hinges in space, with any axes, straight in the guess */
 enum { HINGES = 7 };

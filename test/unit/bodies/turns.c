@@ -6,8 +6,6 @@
 #include <cpodes/cpodes_integrator.h>
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const methods[] = {"DOP853", "BS54", "RADAU", "BDF", "ADAMS"};
 enum { METHODS = 5 };

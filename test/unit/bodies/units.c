@@ -9,7 +9,6 @@
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <models/counters.h>
-#include <string.h>
 
 typedef enum { FOUR_BAR, SPATIAL_FOUR_BAR, SLIDER_CRANK, SCREW, NUM_KINDS } Kind;
 static const char *const kind_name[] = {"four-bar", "four-bar in space", "slider-crank", "screw"};

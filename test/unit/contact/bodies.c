@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <models/counters.h>
-#include <stdio.h>
 
 enum { MAX_BALLS = 6 };
 

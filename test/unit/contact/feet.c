@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <models/counters.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 enum { FEET = 4, POSITIONS = 6, LOADS = 3 };

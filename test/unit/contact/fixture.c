@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;

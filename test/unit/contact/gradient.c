@@ -4,7 +4,6 @@
 #include "models/rocking_block.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 

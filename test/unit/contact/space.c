@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <models/counters.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 

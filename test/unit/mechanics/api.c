@@ -5,7 +5,6 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_sens.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 

@@ -6,7 +6,6 @@
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
 
-#include <math.h>
 #include <string.h>
 
 enum { NU = 6, NQ = 7, NA = 3 };

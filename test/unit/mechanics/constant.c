@@ -2,7 +2,6 @@
 #include "support/mech_run.h"
 
 #include <math.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 /* ---- the model ---- */

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <models/counters.h>
 #include <models/joint_loop.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>

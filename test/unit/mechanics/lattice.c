@@ -1,7 +1,6 @@
 #include "lattice.h"
 
 #include <math.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 

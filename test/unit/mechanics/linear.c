@@ -3,7 +3,6 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/mechanics/mech.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #include "support/alloc.h"

@@ -3,7 +3,6 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #include "models/pendulum.h"

@@ -8,7 +8,6 @@
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <models/counters.h>
-#include <string.h>
 
 #include "mechanics/lattice.h"
 #include "mechanics/newton_fixture.h"

@@ -6,7 +6,6 @@
 
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 

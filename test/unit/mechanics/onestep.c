@@ -6,7 +6,6 @@
 #include <cpodes/mechanics/mech.h>
 #include <math.h>
 #include <models/counters.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include <float.h>
 #include <math.h>
 #include <models/counters.h>
-#include <string.h>
 
 /* ---- on the manifold ---- */
 

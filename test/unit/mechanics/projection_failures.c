@@ -10,7 +10,6 @@
 
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
-#include <string.h>
 
 enum { NU = 4, NV = 3, NP = 2, LENGTH = 2 * NU };
 

@@ -2,7 +2,6 @@
 #include "support/mech_run.h"
 
 #include <cvodes/cvodes.h>
-#include <limits.h>
 #include <models/counters.h>
 #include <models/pendulum.h>
 

@@ -11,7 +11,6 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
 #include <models/counters.h>
-#include <stdio.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 enum { NU = 3 };

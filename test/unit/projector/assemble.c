@@ -2,7 +2,6 @@
 #include "projector/fixture.h"
 
 #include <math.h>
-#include <string.h>
 
 static Case k;
 

@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <models/counters.h>
-#include <stdio.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_band.h>
 

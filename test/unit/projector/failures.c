@@ -3,7 +3,6 @@
 #include "projector/fixture.h"
 
 #include <math.h>
-#include <string.h>
 
 static Case k;
 

@@ -6,7 +6,6 @@
 #include <cpodes/cpodes.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
-#include <string.h>
 
 enum { FOREVER = 1000000 };
 

@@ -1,6 +1,5 @@
 #include "projector/manifolds.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef long double Row[MAX_STATES];

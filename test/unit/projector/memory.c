@@ -2,7 +2,6 @@
 #include "projector/fixture.h"
 #include "support/alloc.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A user's calls from creation to the first results, with every option that copies something. Each

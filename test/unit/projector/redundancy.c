@@ -3,7 +3,6 @@
 
 #include <cpodes/projector/projector_impl.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static Case k;

@@ -2,7 +2,6 @@
  * matrix that keeps its pattern. Sparse ones by columns and by rows. */
 #include <cpodes/projector/projector_impl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_band.h>
 #include <sunmatrix/sunmatrix_sparse.h>

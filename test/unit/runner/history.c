@@ -1,8 +1,6 @@
 /* A run in bounded memory: rows are halved when they are full, and keep the ends and the extreme
  * values. */
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "runner/output/history.h"
 #include "support/alloc.h"

@@ -3,7 +3,6 @@
  * against the pivoted QR of the whole matrix, which shares nothing with it for independent columns. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "saddle/right_inverse.h"

@@ -3,7 +3,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "saddle/right_inverse.h"

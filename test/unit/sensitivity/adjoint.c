@@ -5,7 +5,6 @@
 
 #include <malloc.h>
 #include <math.h>
-#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static SensRun r;

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static SensRun r;

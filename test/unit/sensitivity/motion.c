@@ -9,7 +9,6 @@
 
 #include <cpodes/cpodes_sens.h>
 #include <math.h>
-#include <string.h>
 
 enum { BY_L, BY_G, BY_K, BY_A, NS, NQ = 3, N = 2 * NQ + 1, FREE = -1 };
 

@@ -1,8 +1,6 @@
 /* Projection for CVODES memory that a code already owns. */
 #include "stepping/multistep/fixture.h"
 
-#include <math.h>
-
 /* A program that uses CVODES without cpodes. */
 typedef struct {
   World world;

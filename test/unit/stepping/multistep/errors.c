@@ -5,7 +5,6 @@
 #include <math.h>
 #include <models/counters.h>
 #include <stdio.h>
-#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static Run run;

@@ -5,7 +5,6 @@
 
 #include <arkode/arkode_arkstep.h>
 #include <models/counters.h>
-#include <stdio.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
