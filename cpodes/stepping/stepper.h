@@ -52,7 +52,6 @@ typedef struct {
 /* A back-end. Functions that are NULL are those that it does not have. They report errors under the name of the public
  * function that was called; its arguments have been checked as far as that does not depend on the back-end. */
 typedef struct {
-  const char *methods;          /* those that it has, for messages */
   int multistep;                /* steps may be left unprojected, and corrections taken back */
   void (*free)(CPIntegrator s); /* all but the struct, the base by cpStepperFree */
   int (*init)(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function);

@@ -60,7 +60,7 @@ static void catch_take(Catch *c, char *text) {
 typedef struct {
   const Guarded *guarded;
   Catch said;
-  int looked, nwrong;
+  int looked;
   char absent[LIST], wrong[LIST]; /* "drawing, v"; "A: derivative of p; reference" */
 } Check;
 
@@ -108,7 +108,6 @@ static void tell_finding(void *data, const ModelFinding *f) {
     return;
   }
   check->looked++;
-  check->nwrong += wrong;
   if (wrong) append(check->wrong, "; ", f->what);
   print_finding(check, f);
   print_said(check, wrong);

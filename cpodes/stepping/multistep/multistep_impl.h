@@ -121,7 +121,6 @@ typedef struct {
   sunrealtype t; /* its end */
   sunrealtype h;
   long int nst, netf; /* steps taken and error tests failed before it */
-  int setup_due;      /* CVODES has requested a new Newton matrix for it */
   sunrealtype tq2;    /* the error test is tq2 ||err|| <= 1 */
   int err_valid;      /* err is the projected estimate of this attempt */
   int projected;      /* -1 before the first attempt */

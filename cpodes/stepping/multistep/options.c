@@ -227,8 +227,7 @@ static int setLinearSystem(CPIntegrator s, SUNLinearSolver LS, SUNMatrix S) {
   return CVodeSetLinSysFn(cvodes(s), linearSystem);
 }
 
-const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
-                                        .multistep        = 1,
+const CPIntegratorOps cpMultistepOps = {.multistep        = 1,
                                         .free             = cpMultistepFree,
                                         .init             = cpMultistepInit,
                                         .reinit           = cpMultistepReInit,

@@ -297,7 +297,6 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
                      .h               = a.h,
                      .nst             = a.nst,
                      .netf            = a.netf,
-                     .setup_due       = callLSetup,
                      .tq2             = mem->coef / tol,
                      .uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1,
                      .expect_rejected = -1};

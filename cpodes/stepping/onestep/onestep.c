@@ -314,8 +314,7 @@ static int setSystem(CPIntegrator s, const CPSystem *system) {
   return CP_SUCCESS;
 }
 
-static const CPIntegratorOps ops = {.methods    = "one-step methods",
-                                    .free       = freeOwn,
+static const CPIntegratorOps ops = {.free       = freeOwn,
                                     .init       = init,
                                     .reinit     = reinit,
                                     .evolve     = cpOneStepEvolve,
