@@ -1,14 +1,16 @@
 /* Mechanisms as YAML files, by the tables with which they are read: each element is written as it is added, but for bodies, which readers
- * may place later. Functions have no text. */
+ * may place later. A function is written from its program, as an expression of plain numbers; tables and functions that are called get
+ * names in the section `functions`. */
 #include "yaml_impl.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The last texts are those of what cannot be written, and of the whole file. */
-enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
+/* The last texts are those of what cannot be written, of functions, and of the whole file. */
+enum { MOST_KINDS = 40, MISSING = MOST_KINDS, FUNCTIONS, WHOLE, NUM_TEXTS };
 
 /* A body as it was added, without its name, and its placement then */
 typedef struct {
@@ -16,10 +18,17 @@ typedef struct {
   sunrealtype guess[13];
 } Added;
 
+/* A function that is in the section `functions` */
 typedef struct {
-  Text text[NUM_TEXTS]; /* by CPElementKind, of which there are fewer than MOST_KINDS */
+  CPFunction f;
+  char name[24];
+} Named;
+
+typedef struct {
+  Text text[NUM_TEXTS]; /* by the rows of yaml_elements, of which there are fewer than MOST_KINDS */
   Added *added;         /* all bodies */
-  int nadded, failed;   /* failed: there was no memory */
+  Named *named;
+  int nadded, nnamed, failed; /* failed: there was no memory */
 } Record;
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
@@ -110,6 +119,12 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
     put(r, which, "]");
     return;
   }
+  case STARTS: {
+    int count = MOST_MOTIONS;
+    while (count > 0 && x[count - 1] == 0) count--;
+    if (count > 0) put(r, which, ", %s: ", f->key), putNumbers(r, which, x, count);
+    return;
+  }
   case COUNT:
     if (word) put(r, which, ", %s: %d", f->key, word);
     return;
@@ -124,20 +139,102 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
   }
 }
 
-static int hasNoText(CPFunction f) { return f && !cpFunctionText(f, NULL); }
+/* ---- functions ---- */
 
-/* Writes the text of a function of one plain variable as one of a variable with a unit. */
-static void putFunction(Record *r, int which, CPFunction f, const char *variable, const char *unit) {
-  const char *own, *text = cpFunctionText(f, &own);
-  const size_t length      = strlen(own);
-  static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  for (const char *at = text; *at;) {
-    const size_t word = strspn(at, more), rest = word ? word : 1;
-    if (word == length && !strncmp(at, own, length))
-      put(r, which, *unit ? "(%s/(1 %s))" : "%s%s", variable, unit);
-    else put(r, which, "%.*s", (int)rest, at);
-    at += rest;
+static void putTable(Record *r, const char *name, const CPTable *t) {
+  static const char *const ends[] = {"natural", "clamped", "periodic"};
+  put(r, FUNCTIONS, "  %s: {order: %d, ends: %s", name, t->order, ends[t->ends]);
+  if (t->ends == CP_ENDS_CLAMPED)
+    put(r, FUNCTIONS, ", slopes: "), putNumbers(r, FUNCTIONS, t->slope, 4);
+  if (t->y) {
+    put(r, FUNCTIONS, ", x: "), putNumbers(r, FUNCTIONS, t->x, t->nx);
+    put(r, FUNCTIONS, ", y: "), putNumbers(r, FUNCTIONS, t->y, t->ny);
   }
+  put(r, FUNCTIONS, t->y ? ",\n    values: [" : ",\n    rows: [");
+  for (int i = 0; i < t->nx; i++) {
+    const sunrealtype row[] = {t->x[i], t->value[i]};
+    if (i > 0) put(r, FUNCTIONS, ", ");
+    putNumbers(r, FUNCTIONS, t->y ? t->value + (size_t)i * (size_t)t->ny : row, t->y ? t->ny : 2);
+  }
+  put(r, FUNCTIONS, "]}\n");
+}
+
+/* The name by which expressions call a function, for the record `data`; one that has none yet is written, after those that it calls. Returns
+ * as FunctionName. */
+static int nameOf(CPFunction f, void *data, const char **known) {
+  Record *r     = data;
+  CPTable table = {.value = NULL};
+  CPFunction of = NULL;
+  char name[24], own[CP_MOST_VARIABLES][12], *text = NULL;
+  const char *variable[CP_MOST_VARIABLES];
+  for (int i = 0; i < r->nnamed; i++)
+    if (r->named[i].f == f) return *known = r->named[i].name, 0;
+  const int n = cpFunctionCount(f), is_text = cpFunctionTable(f, &table, &of);
+  if (is_text < 0) return is_text;
+  for (int i = 0; i < n; i++) {
+    snprintf(own[i], sizeof own[i], "x%d", i + 1);
+    variable[i] = own[i];
+  }
+  const int flag = is_text ? cpFunctionText(f, variable, nameOf, r, &text)
+                   : of    ? nameOf(of, r, known)
+                           : 0;
+  if (flag) return flag;
+  if (of) snprintf(name, sizeof name, "%.20s'", *known);
+  else snprintf(name, sizeof name, "f%d", r->nnamed + 1);
+  if (text) {
+    put(r, FUNCTIONS, "  %s: {of: {", name);
+    for (int i = 0; i < n; i++) put(r, FUNCTIONS, "%s%s: \"1\"", i ? ", " : "", own[i]);
+    put(r, FUNCTIONS, "}, is: \"%s\"}\n", text);
+  } else if (!of) putTable(r, name, &table);
+  free(text);
+  free((void *)(uintptr_t)table.value);
+  if (ROOM(r->named, r->nnamed, 1)) return CP_MEM_FAIL;
+  r->named[r->nnamed].f = cpFunctionShare(f);
+  *known                = strcpy(r->named[r->nnamed++].name, name);
+  return 0;
+}
+
+/* A variable with its unit as a plain number, x or (x/(1 m)) */
+static void plainly(const char *name, const char *unit, char text[2 * TEXT]) {
+  if (!unit || !*unit || !strcmp(unit, "1") || !strcmp(unit, "rad"))
+    snprintf(text, 2 * TEXT, "%s", name);
+  else if (unit[0] == '1') snprintf(text, 2 * TEXT, "(%s*(1 %s))", name, unit + 2); /* 1/s */
+  else snprintf(text, 2 * TEXT, "(%s/(1 %s))", name, unit);
+}
+
+/* Writes a function, of variables whose names and units are lists, and of inputs, plus a constant, with the unit of its result (NULL: none). Returns
+ * 0, or 1 if it cannot be written. */
+static int putFormula(CPBodies b, Text *line, CPFunction f, const char *names, const char *units,
+                      const char *inputs, const char *result, sunrealtype more) {
+  char own[CP_MOST_VARIABLES][2 * TEXT], word[TEXT], unit[TEXT], rule[RULE_TEXT];
+  const char *variable[CP_MOST_VARIABLES], *list[] = {names, inputs ? inputs : ""};
+  int n = 0;
+  for (int of = 0; of < 2; of++)
+    for (const char *at = bodiesNextWord(list[of], word); *word; at = bodiesNextWord(at, word)) {
+      Sensor s;
+      if (of == 0) units = bodiesNextWord(units, unit);
+      else if (cpNameLength(word) != strlen(word) || bodiesSensor(&b->m, NULL, word, &s, rule))
+        return 1;
+      if (n == CP_MOST_VARIABLES) return 1;
+      plainly(word, of ? s.unit : unit, own[n]);
+      variable[n] = own[n];
+      n++;
+    }
+  char *text = NULL;
+  const int flag =
+      n == cpFunctionCount(f) ? cpFunctionText(f, variable, nameOf, b->written, &text) : 1;
+  if (flag) return line->failed = line->failed || flag < 0, 1;
+  bodiesPut(line, result ? "\"(%s)*1 %s" : "\"%s", text, result);
+  if (more != 0) bodiesPut(line, " + %.17g %s", (double)more, result ? result : "");
+  bodiesPut(line, "\"");
+  free(text);
+  return 0;
+}
+
+static int usesNothing(CPFunction f) {
+  for (int i = 0; i < cpFunctionCount(f); i++)
+    if (cpFunctionUses(f, i)) return 0;
+  return 1;
 }
 
 /* Is this coordinate an angle? */
@@ -151,7 +248,7 @@ static const char missing_tendon[] =
     "a tendon by a function, with divided parts, or with more of them than files have";
 
 static void putMissing(Text *text, const char *what, const char *name) {
-  bodiesPut(text, "# %s, which has no text, is missing: %s\n", what, name);
+  bodiesPut(text, "# %s, which files have not, is missing: %s\n", what, name);
 }
 
 /* Does the element act on a tendon that is missing? */
@@ -169,37 +266,17 @@ static int hangs(const Record *r, const CPElement *e) {
   return found;
 }
 
-/* Does a function, or what files cannot say, belong to the element? */
+/* What of the element files cannot say, or NULL: functions of a program, and tendons of several parts */
 static const char *lost(const CPElement *e) {
   const void *element = e;
   switch (e->kind) {
-  case CP_ELEMENT_JOINT:
-    return ((const CPJoint *)element)->kind == CP_JOINT_CUSTOM ? "a joint by functions" : NULL;
-  case CP_ELEMENT_COUPLER:
-    return hasNoText(((const CPCoupler *)element)->function) ? "a coupler by a function" : NULL;
-  case CP_ELEMENT_DRIVE: {
-    const CPDrive *drive = element;
-    return drive->g || hasNoText(drive->function) ? "a drive by a function" : NULL;
-  }
-  case CP_ELEMENT_SPRING: {
-    const CPSpring *spring = element;
-    return spring->law || spring->function ? "a spring by a function" : NULL;
-  }
-  case CP_ELEMENT_FORCE: {
-    const CPForce *force = element;
-    int functions        = force->fn != NULL;
-    for (int k = 0; k < 3; k++) functions = functions || force->function[k];
-    return functions ? "a force by functions" : NULL;
-  }
+  case CP_ELEMENT_DRIVE: return ((const CPDrive *)element)->g ? "a drive by a function" : NULL;
+  case CP_ELEMENT_SPRING: return ((const CPSpring *)element)->law ? "a spring by a function" : NULL;
+  case CP_ELEMENT_FORCE: return ((const CPForce *)element)->fn ? "a force by functions" : NULL;
   case CP_ELEMENT_CONTACT:
     return ((const CPBodyContact *)element)->on == CP_ON_SURFACE
                ? "a contact on a surface by a function"
                : NULL;
-  case CP_ELEMENT_ACTUATOR:
-    return ((const CPActuator *)element)->function ? "an actuator by a function" : NULL;
-  case CP_ELEMENT_ROPE: return "a rope";
-  case CP_ELEMENT_CONTROLLER: return "a controller";
-  case CP_ELEMENT_RELEASE: return "a release";
   case CP_ELEMENT_TENDON: {
     const CPTendon *tendon = element;
     int divided            = tendon->function != NULL;
@@ -213,12 +290,12 @@ static const char *lost(const CPElement *e) {
   }
 }
 
-/* Has a key before f the same number? */
+/* Has a key before f all the numbers of f? */
 static int isWritten(const Field *first, const Field *f) {
   for (const Field *g = first; g < f; g++) {
-    const int n = countOf(g->type, 3);
-    if (f->offset >= g->offset &&
-        f->offset < g->offset + (n > 0 ? (size_t)n * sizeof(sunrealtype) : 1))
+    const int n = countOf(g->type, 3), own = countOf(f->type, 3);
+    if (f->offset >= g->offset && f->offset + (own > 0 ? (size_t)own * sizeof(sunrealtype) : 1) <=
+                                      g->offset + (n > 0 ? (size_t)n * sizeof(sunrealtype) : 1))
       return 1;
   }
   return 0;
@@ -239,16 +316,20 @@ static void putSum(Record *r, int which, int n, int first, const CPCoordinate *o
   put(r, which, "]");
 }
 
-static void putPath(Record *r, int which, const CPTendon *t) {
+/* side [nnodes]: points on whose sides the path runs, or NULL */
+static void putPath(Record *r, int which, int nnodes, const CPRopeNode *nodes,
+                    const CPRopeNode *const *sides) {
   put(r, which, ", along: [");
-  for (int k = 0; k < t->nnodes; k++) {
-    const CPRopeNode *node = &t->node[k], *side = t->side ? t->side[k] : NULL;
+  for (int k = 0; k < nnodes; k++) {
+    const CPRopeNode *node = &nodes[k], *side = sides ? sides[k] : NULL;
     put(r, which, k ? ", {body: " : "{body: ");
     putName(r, which, node->body ? node->body : "ground");
     put(r, which, ", at: "), putNumbers(r, which, node->point, 3);
     if (node->radius != 0) put(r, which, ", radius: %.17g", (double)node->radius);
     if (length3(node->axis) > 0) put(r, which, ", axis: "), putNumbers(r, which, node->axis, 3);
     if (node->turns) put(r, which, ", turns: %d", node->turns);
+    if (node->friction != 0) put(r, which, ", friction: %.17g", (double)node->friction);
+    if (node->sticking != 0) put(r, which, ", sticking: %.17g", (double)node->sticking);
     if (side) {
       put(r, which, ", side: "), putNumbers(r, which, side->point, 3);
       put(r, which, ", side_body: "), putName(r, which, side->body ? side->body : "ground");
@@ -258,60 +339,179 @@ static void putPath(Record *r, int which, const CPTendon *t) {
   put(r, which, "]");
 }
 
-static void putElement(CPBodies b, const CPElement *e) {
-  Record *r            = b->written;
-  const ElementKeys *k = yaml_elements;
-  const int kind       = (int)e->kind;
-  const char *start = (const char *)e, *what = lost(e);
-  while (k->key && k->kind != e->kind) k++;
-  if (!what && hangs(r, e)) what = "what acts on a missing tendon";
-  /* Nor do tables have what is made of a list, but for the coordinates of couplers. */
-  for (const Field *f = k->fields; k->key && f->key && e->kind != CP_ELEMENT_COUPLER; f++)
-    if (!what && f->required && f->offset >= k->size) what = k->what;
-  if (what || !k->key || kind >= MOST_KINDS) {
-    putMissing(&r->text[MISSING], what ? what : "an element", e->name);
-    r->failed = r->failed || r->text[MISSING].failed;
-    return;
+/* The motions of a joint by functions. A constant is one without a coordinate. */
+static int putMotions(CPBodies b, Text *line, const CPJoint *joint) {
+  bodiesPut(line, ", motions: [");
+  for (int i = 0; i < joint->nmotions; i++) {
+    const CPJointMotion *m = &joint->motion[i];
+    const char *unit       = m->about ? NULL : "m";
+    bodiesPut(line, "%s{%s: [%.17g, %.17g, %.17g]", i ? ", " : "", m->about ? "about" : "along",
+              (double)m->axis[0], (double)m->axis[1], (double)m->axis[2]);
+    if (m->coordinate > 0) bodiesPut(line, ", of: %d", m->coordinate);
+    bodiesPut(line, ", by: ");
+    if (m->coordinate < 0) bodiesPut(line, "%.17g", (double)m->offset);
+    else if (m->function) {
+      if (usesNothing(m->function) ||
+          putFormula(b, line, m->function, "x", "1", NULL, unit, m->offset))
+        return 1;
+    } else
+      bodiesPut(line, "\"(%.17g*x + %.17g)*1%s\"", m->ratio == 0 ? 1 : (double)m->ratio,
+                (double)m->offset, m->about ? "" : " m");
+    bodiesPut(line, "}");
   }
-  put(r, kind, "  - {name: ");
-  putName(r, kind, e->name);
+  bodiesPut(line, "]");
+  return 0;
+}
+
+static const char *const angle_units  = "s rad rad/s 1";
+static const char *const length_units = "s m m/s 1";
+
+/* Writes the functions of an element as keys. Returns 0, or 1 if they cannot be written. */
+static int putFunctions(CPBodies b, Text *line, const CPElement *e) {
+  const void *element = e;
+  switch (e->kind) {
+  case CP_ELEMENT_JOINT: {
+    const CPJoint *joint = element;
+    return joint->kind == CP_JOINT_CUSTOM && putMotions(b, line, joint);
+  }
+  case CP_ELEMENT_COUPLER: {
+    const CPCoupler *c = element;
+    if (!c->function) return 0;
+    bodiesPut(line, ", function: ");
+    return putFormula(b, line, c->function, "x", turns(b, &c->of[1]) ? "rad" : "m", NULL, NULL, 0);
+  }
+  case CP_ELEMENT_DRIVE: {
+    const CPDrive *d = element;
+    if (!d->function) return 0;
+    bodiesPut(line, ", motion: ");
+    return putFormula(b, line, d->function, "t", "s", NULL, turns(b, &d->of) ? NULL : "m", 0);
+  }
+  case CP_ELEMENT_ROPE: {
+    const CPRope *rope = element;
+    if (!rope->function) return 0;
+    bodiesPut(line, ", motion: ");
+    return usesNothing(rope->function) ||
+           putFormula(b, line, rope->function, "t", "s", NULL, "m", 0);
+  }
+  case CP_ELEMENT_SPRING: {
+    const CPSpring *s = element;
+    const int angle   = s->of.joint && turns(b, &s->of);
+    if (!s->function) return 0;
+    bodiesPut(line, ", force: ");
+    return putFormula(b, line, s->function, "t x v", angle ? angle_units : length_units, s->inputs,
+                      angle ? "N m" : "N", s->force);
+  }
+  case CP_ELEMENT_FORCE: {
+    const CPForce *f = element;
+    if (!f->function[0] && !f->function[1] && !f->function[2]) return 0;
+    bodiesPut(line, ", force: [");
+    for (int k = 0; k < 3; k++) {
+      if (k > 0) bodiesPut(line, ", ");
+      if (!f->function[k]) bodiesPut(line, "%.17g", (double)f->force[k]);
+      else if (putFormula(b, line, f->function[k], "t x y z vx vy vz", "s m m m m/s m/s m/s",
+                          f->inputs, "N", f->force[k]))
+        return 1;
+    }
+    bodiesPut(line, "]");
+    return 0;
+  }
+  case CP_ELEMENT_ACTUATOR: {
+    const CPActuator *a = element;
+    const int angle     = a->of.joint && turns(b, &a->of);
+    if (!a->function) return 0;
+    bodiesPut(line, ", curve: ");
+    return usesNothing(a->function) ||
+           putFormula(b, line, a->function, "t x v w", angle ? angle_units : length_units, NULL,
+                      angle ? "N m" : "N", 0);
+  }
+  case CP_ELEMENT_CONTROLLER: {
+    const CPController *c = element;
+    bodiesPut(line, ", control: ");
+    return usesNothing(c->function) ||
+           putFormula(b, line, c->function, "t", "s", c->inputs, NULL, 0);
+  }
+  case CP_ELEMENT_RELEASE: {
+    const CPRelease *release = element;
+    if (!release->function) return 0;
+    bodiesPut(line, ", when: ");
+    return usesNothing(release->function) ||
+           putFormula(b, line, release->function, "t", "s", release->inputs, NULL, 0);
+  }
+  default: return 0;
+  }
+}
+
+/* Is this number written although it is 0, as the key without a value means another one? */
+static int isNumberAnyway(const CPElement *e, const char *key) {
+  const int ends = !strcmp(key, "lower") || !strcmp(key, "upper");
+  return e->kind == CP_ELEMENT_LIMIT
+             ? ends
+             : (e->kind == CP_ELEMENT_SPRING || e->kind == CP_ELEMENT_TENDON) &&
+                   !strcmp(key, "free");
+}
+
+/* Does a function stand in place of the number of this key? */
+static int isFunction(const CPElement *e, const char *key) {
+  const void *element = e;
+  const CPForce *f    = element;
+  if (strcmp(key, "force")) return 0;
+  return e->kind == CP_ELEMENT_SPRING  ? ((const CPSpring *)element)->function != NULL
+         : e->kind == CP_ELEMENT_FORCE ? f->function[0] || f->function[1] || f->function[2]
+                                       : 0;
+}
+
+static void putFields(Record *r, int which, const ElementKeys *k, const CPElement *e, int dimension) {
+  const char *start = (const char *)e;
   for (const Field *f = k->fields; f->key; f++) {
-    /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it below. */
-    if (f->offset >= k->size || isWritten(k->fields, f)) continue;
-    /* Without these keys numbers are others than 0. */
-    const int is_number =
-        ((kind == CP_ELEMENT_SPRING || kind == CP_ELEMENT_TENDON) && !strcmp(f->key, "free")) ||
-        (kind == CP_ELEMENT_LIMIT && (!strcmp(f->key, "lower") || !strcmp(f->key, "upper")));
+    /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it by others. */
+    if (f->offset >= k->size || isWritten(k->fields, f) || isFunction(e, f->key)) continue;
     const sunrealtype *x       = (const sunrealtype *)(const void *)(start + f->offset);
     const CPActuator *actuator = (const CPActuator *)(const void *)e;
-    const int is_gain = kind == CP_ELEMENT_ACTUATOR && !strcmp(f->key, "gain") && length3(x) == 0 &&
-                        actuator->muscle.force == 0;
-    if (is_number && *x == 0) put(r, kind, ", %s: 0", f->key);
-    else if (is_gain) put(r, kind, ", gain: [0, 0, 0]");
-    else putField(r, kind, f, start + f->offset, b->m.space.dimension);
+    const int is_gain          = e->kind == CP_ELEMENT_ACTUATOR && !strcmp(f->key, "gain") &&
+                        length3(x) == 0 && actuator->muscle.force == 0;
+    if (isNumberAnyway(e, f->key) && *x == 0) put(r, which, ", %s: 0", f->key);
+    else if (is_gain) put(r, which, ", gain: [0, 0, 0]");
+    else putField(r, which, f, start + f->offset, dimension);
   }
-  if (e->kind == CP_ELEMENT_COUPLER) {
-    const CPCoupler *c = (const CPCoupler *)(const void *)e;
-    putSum(r, kind, 2 + c->nmore, 2, c->of, c->more, c->ratio, c->more_ratio);
-    if (c->function) {
-      put(r, kind, ", function: \"");
-      putFunction(r, kind, c->function, "x", turns(b, &c->of[1]) ? "" : "m");
-      put(r, kind, "\"");
-    }
+}
+
+/* The row of an element; a latch is a release that closes. */
+static const ElementKeys *keysOf(const CPElement *e) {
+  const ElementKeys *k = yaml_elements;
+  const int closes = e->kind == CP_ELEMENT_RELEASE && ((const CPRelease *)(const void *)e)->closes;
+  while (k->key && (k->kind != e->kind || (closes && strcmp(k->key, "latches")))) k++;
+  return k;
+}
+
+static void putElement(CPBodies b, const CPElement *e) {
+  Record *r            = b->written;
+  const ElementKeys *k = keysOf(e);
+  const int row        = (int)(k - yaml_elements);
+  const char *what     = lost(e);
+  Text functions       = {0};
+  if (!what && hangs(r, e)) what = "what acts on a missing tendon";
+  if (!what && k->key && putFunctions(b, &functions, e)) what = k->what;
+  r->failed = r->failed || functions.failed;
+  if (what || !k->key || row >= MOST_KINDS) {
+    putMissing(&r->text[MISSING], what ? what : "an element", e->name);
+    r->failed = r->failed || r->text[MISSING].failed;
+    free(functions.text);
+    return;
   }
-  if (e->kind == CP_ELEMENT_TENDON) {
-    const CPTendon *t = (const CPTendon *)(const void *)e;
-    if (t->ncoordinates > 0)
-      putSum(r, kind, t->ncoordinates, t->ncoordinates, t->of, NULL, t->ratio, NULL);
-    if (t->nnodes > 0) putPath(r, kind, t);
-  }
-  const CPDrive *drive = (const CPDrive *)(const void *)e;
-  if (e->kind == CP_ELEMENT_DRIVE && drive->function) {
-    put(r, kind, ", motion: \"(");
-    putFunction(r, kind, drive->function, "t", "s");
-    put(r, kind, turns(b, &drive->of) ? ")\"" : ") * 1 m\"");
-  }
-  put(r, kind, "}\n");
+  put(r, row, "  - {name: ");
+  putName(r, row, e->name);
+  putFields(r, row, k, e, b->m.space.dimension);
+  const CPTendon *t  = (const CPTendon *)(const void *)e;
+  const CPRope *rope = (const CPRope *)(const void *)e;
+  const CPCoupler *c = (const CPCoupler *)(const void *)e;
+  if (e->kind == CP_ELEMENT_COUPLER)
+    putSum(r, row, 2 + c->nmore, 2, c->of, c->more, c->ratio, c->more_ratio);
+  if (e->kind == CP_ELEMENT_TENDON && t->ncoordinates > 0)
+    putSum(r, row, t->ncoordinates, t->ncoordinates, t->of, NULL, t->ratio, NULL);
+  if (e->kind == CP_ELEMENT_TENDON && t->nnodes > 0) putPath(r, row, t->nnodes, t->node, t->side);
+  if (e->kind == CP_ELEMENT_ROPE) putPath(r, row, rope->nnodes, rope->node, NULL);
+  put(r, row, "%s}\n", functions.text ? functions.text : "");
+  free(functions.text);
 }
 
 static void takeElement(CPBodies b, const CPElement *e) {
@@ -355,7 +555,8 @@ static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Reco
 static void freeRecord(CPBodies b) {
   Record *r = b->written;
   for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
-  if (r) free(r->added);
+  for (int i = 0; r && i < r->nnamed; i++) CPFunctionFree(&r->named[i].f);
+  if (r) free(r->added), free(r->named);
   free(r);
   b->written = NULL;
 }
@@ -389,9 +590,12 @@ static const char *finish(CPBodies b, const char *from) {
       b->formulation == CP_JOINT_COORDINATES ? "joint" : "absolute");
   if (b->run.method[0]) put(r, WHOLE, ", method: %s", b->run.method);
   if (b->run.held[0]) put(r, WHOLE, ", held: "), putName(r, WHOLE, b->run.held);
+  if (b->sensors) put(r, WHOLE, ", sensors: "), putName(r, WHOLE, b->sensors);
   put(r, WHOLE, "}\n");
+  if (r->text[FUNCTIONS].text) put(r, WHOLE, "functions:\n%s", r->text[FUNCTIONS].text);
   for (const ElementKeys *k = yaml_elements; k->key; k++)
-    if (r->text[k->kind].text) put(r, WHOLE, "%s:\n%s", k->key, r->text[k->kind].text);
+    if (r->text[k - yaml_elements].text)
+      put(r, WHOLE, "%s:\n%s", k->key, r->text[k - yaml_elements].text);
   return r->failed ? NULL : r->text[WHOLE].text;
 }
 

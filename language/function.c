@@ -20,7 +20,6 @@ int cpFunctionCount(CPFunction f) { return f->n; }
 void CPFunctionFree(CPFunction *f) {
   if (!f || !*f) return;
   if (atomic_fetch_sub(&(*f)->owners, 1) == 1) {
-    free((*f)->text);
     free((*f)->place);
     (*f)->destroy(*f);
   }
@@ -116,20 +115,7 @@ int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
   if (!flag)
     flag = cpScopeParse(scope, o.text, place, o.nvariables, o.variable, o.unit, o.result, f);
   cpScopeFree(scope);
-  if (flag || o.nvariables != 1 || o.ndefinitions > 0) return flag;
-  const size_t name = strlen(o.variable[0]) + 1, size = strlen(o.text) + 1;
-  if (!((*f)->text = malloc(name + size))) {
-    CPFunctionFree(f);
-    return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory");
-  }
-  memcpy((*f)->text, o.variable[0], name);
-  memcpy((*f)->text + name, o.text, size);
-  return CP_SUCCESS;
-}
-
-const char *cpFunctionText(CPFunction f, const char **variable) {
-  if (f && f->text && variable) *variable = f->text;
-  return f && f->text ? f->text + strlen(f->text) + 1 : NULL;
+  return flag;
 }
 
 const char *cpFunctionPlace(CPFunction f) { return f ? f->place : NULL; }

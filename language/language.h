@@ -84,8 +84,16 @@ CPODES_EXPORT int cpFunctionJumps(CPFunction f, int k);
 CPODES_EXPORT int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces,
                                      sunrealtype *value, sunrealtype *gradient,
                                      sunrealtype *hessian);
-/* The expression of a function of one variable without further names, or NULL. variable: out, its name; may be NULL */
-CPODES_EXPORT const char *cpFunctionText(CPFunction f, const char **variable);
+/* The name by which a text calls f, for `data`, which holds until the next call. Returns 0, 1 if there is none, or CP_MEM_FAIL. */
+typedef int (*FunctionName)(CPFunction f, void *data, const char **name);
+/* Writes f as an expression that has the same value and derivatives, to the last bit, of plain numbers in SI units. variable [n]: what stands
+ * for each variable, x or (x/(1 m)). text: out, which the caller frees, or NULL. Returns 0, 1 if there is none, as a function has no name or
+ * parentheses are nested more deeply than expressions may have them, or CP_MEM_FAIL. */
+CPODES_EXPORT int cpFunctionText(CPFunction f, const char *const *variable, FunctionName name,
+                                 void *data, char **text);
+/* The rows of a table in SI units: x and y belong to f, and value is the caller's. of: out, NULL, or, if f is the slope of a table, that
+ * one, and then `table` is unchanged. Returns 0, 1 if f is no table, or CP_MEM_FAIL. */
+CPODES_EXPORT int cpFunctionTable(CPFunction f, CPTable *table, CPFunction *of);
 /* Where the expression of a function stands, and how it begins, file:2:9: "1/x"; or NULL */
 CPODES_EXPORT const char *cpFunctionPlace(CPFunction f);
 /* One more owner of f, who frees it as well; f may be NULL. */

@@ -41,7 +41,6 @@ struct CPFunction_ {
   void (*evaluate)(const struct CPFunction_ *f, const sunrealtype *x, int order,
                    const Pieces *pieces, sunrealtype *jet);
   void (*destroy)(struct CPFunction_ *f); /* what it owns, and f */
-  char *text; /* of one variable without definitions: its name, and after its zero the expression; or NULL */
   char *place; /* of an expression: file:line:column, and its beginning; or NULL */
 };
 

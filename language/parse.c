@@ -67,6 +67,12 @@ static int functionOf(const char *name, size_t length) {
   return -1;
 }
 
+const char *languageFunctionName(Code code) {
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (functions[i].code == code) return functions[i].name;
+  return NULL;
+}
+
 int languageIsBuiltIn(const char *name) {
   return functionOf(name, strlen(name)) >= 0 || !strcmp(name, "pi");
 }
@@ -433,7 +439,8 @@ static int product(Parser *p, Part *out) {
       if (out->constant)
         memmove(&p->e->op[out->first], &p->e->op[out->first + 1],
                 (size_t)(p->e->nops - out->first) * sizeof *p->e->op);
-      if (emit(p, at, (Op){SCALE, 1, {.c = c}}, out)) return 1;
+      out->constant = 0;
+      if (c != 1 && emit(p, at, (Op){SCALE, 1, {.c = c}}, out)) return 1; /* x/(1 m) is x */
     } else if (emit(p, at, (Op){*at == '*' ? MUL : DIV, 2, {0}}, out)) return 1;
   }
 }

@@ -445,9 +445,13 @@ int languageCountPieces(Expression *e) {
   return 0;
 }
 
+const Expression *languageProgram(CPFunction f) {
+  return f->evaluate == evaluate ? (const Expression *)(const void *)f : NULL;
+}
+
 int cpFunctionUses(CPFunction f, int i) {
-  if (f->evaluate != evaluate) return 1;
-  const Expression *e = (const Expression *)(const void *)f;
+  const Expression *e = languageProgram(f);
+  if (!e) return 1;
   for (int k = 0; k < e->nops; k++)
     if (e->op[k].code == VARIABLE && e->op[k].k == i) return 1;
   return 0;

@@ -64,7 +64,14 @@ Expression *languageNewExpression(int n);
 /* pieces: or NULL; stack [at least the highest number of jets at a time]: out, the jet of the value at its beginning */
 void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
                  const Pieces *pieces, sunrealtype *stack);
+/* The program of an expression, or NULL if f is none */
+const Expression *languageProgram(CPFunction f);
 /* Counts the places with pieces in a program that is complete. Returns 0, or 1 if out of memory. */
 int languageCountPieces(Expression *e);
+
+/* ---- parse.c ---- */
+
+/* The name of a function that is built in, or NULL */
+const char *languageFunctionName(Code code);
 
 #endif

@@ -32,8 +32,11 @@ typedef struct {
 typedef struct {
   struct CPFunction_ head; /* first */
   int periodic, slopes;    /* slopes: of how many derivatives of a table it is the spline */
-  Axis axis[2];            /* the second one of a table in one variable has one node */
-  sunrealtype *node;       /* [n_0 n_1 p_0 p_1] derivatives at the nodes */
+  CPFunction of;           /* of a slope: the table or slope whose derivative it is; or NULL */
+  CPTableEnds ends;
+  sunrealtype slope[4]; /* at clamped ends */
+  Axis axis[2];         /* the second one of a table in one variable has one node */
+  sunrealtype *node;    /* [n_0 n_1 p_0 p_1] derivatives at the nodes */
 } Spline;
 
 /* ------------------------------------------------------------------------------- evaluation -- */
@@ -157,6 +160,7 @@ static void destroy(struct CPFunction_ *f) {
     free(s->axis[k].guide);
   }
   free(s->node);
+  CPFunctionFree(&s->of);
   free(s);
 }
 
@@ -180,8 +184,8 @@ CPFunction languageSlope(CPFunction f) {
   const int n = at->n, p = at->p;
   Spline *slope = copyOf(s, sizeof *s);
   if (!slope) return NULL;
-  Axis *own        = &slope->axis[0];
-  slope->head.text = NULL;
+  Axis *own = &slope->axis[0];
+  slope->of = cpFunctionShare(f);
   atomic_init(&slope->head.owners, 1);
   slope->slopes++, own->beyond--;
   own->x              = copyOf(at->x, (size_t)n * sizeof *at->x);
@@ -205,6 +209,22 @@ CPFunction languageSlope(CPFunction f) {
     slope->node[i * p + p - 1] = next / (h * power[p - 1]);
   }
   return &slope->head;
+}
+
+int cpFunctionTable(CPFunction f, CPTable *table, CPFunction *of) {
+  const Spline *s = (const Spline *)(const void *)f;
+  if (f->evaluate != evaluate) return 1;
+  const Axis *x = &s->axis[0], *y = &s->axis[1];
+  if ((*of = s->of)) return 0;
+  sunrealtype *value = malloc((size_t)x->n * (size_t)y->n * sizeof *value);
+  if (!value) return CP_MEM_FAIL;
+  for (size_t i = 0; i < (size_t)x->n * (size_t)y->n; i++)
+    value[i] = s->node[i * (size_t)(x->p * y->p)];
+  *table = (CPTable){CP_SIZED(CPTable), .order = 2 * x->p - 1, .ends = s->ends, .nx = x->n,
+                     .x = x->x,         .value = value};
+  memcpy(table->slope, s->slope, sizeof s->slope);
+  if (f->n == 2) table->ny = y->n, table->y = y->x;
+  return 0;
 }
 
 /* ---------------------------------------------------------------------------- interpolation -- */
@@ -397,6 +417,7 @@ static int makeSpline(Spline *s, const CPTable *t, const sunrealtype *value,
   const sunrealtype by[]    = {scale[2] / scale[0], scale[2] / (scale[0] * scale[0])},
                     slope[] = {by[0] * t->slope[0], by[0] * t->slope[1], by[1] * t->slope[2],
                                by[1] * t->slope[3]};
+  memcpy(s->slope, slope, sizeof slope);
   for (int j = 0; j < y->n && !failed; j++)
     if (interpolate(x, t->ends, slope, s->node + (size_t)j * cell, line, (size_t)y->p, row))
       failed = 2;
@@ -455,6 +476,7 @@ int languageTable(const CPTable *t, const char *const *unit, const char *result,
   if (!failed) {
     const sunrealtype none = 0;
     s->periodic            = t->ends == CP_ENDS_PERIODIC;
+    s->ends                = t->ends;
     s->head.npieces        = p > 1 ? 0 : s->head.n; /* along each variable */
     s->head.timed          = two ? "\0" : "\1";
     s->head.jumps          = "\0";

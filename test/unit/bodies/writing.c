@@ -53,7 +53,7 @@ static void assert_same(CPBodies a, CPBodies b) {
     f[k]                = calloc((size_t)(e.nu + e.na) + 1, sizeof **f),
     v[k]                = calloc((size_t)e.na + 1, sizeof **v);
     sunrealtype *q      = entries(y[k]);
-    ck_assert_int_eq(e.f(0.3, q, q + e.nq, NULL, f[k], CPMechGetUserData(mech[k])), 0);
+    ck_assert_int_eq(e.f(0.3, q, q + e.nq, q + e.nq + e.nu, f[k], CPMechGetUserData(mech[k])), 0);
     if (e.p) ck_assert_int_eq(e.p(0.3, q, v[k], CPMechGetUserData(mech[k])), 0);
   }
   const CPEquations e = equations_of(mech[0]);
@@ -90,11 +90,31 @@ static const char *const examples[] = {EXAMPLE("gripper.xml"),
                                        EXAMPLE("arm.urdf"),
                                        EXAMPLE("parallelogram.sdf"),
                                        EXAMPLE("andrews.yaml"),
-                                       EXAMPLE("double_wishbone.yaml"),
-                                       EXAMPLE("tippe_top.yaml"),
+                                       EXAMPLE("arm_control.yaml"),
+                                       EXAMPLE("axle.yaml"),
+                                       EXAMPLE("barrier.yaml"),
+                                       EXAMPLE("box_over_edge.yaml"),
                                        EXAMPLE("box_stack.yaml"),
+                                       EXAMPLE("bricard.yaml"),
+                                       EXAMPLE("chain_floor.yaml"),
+                                       EXAMPLE("crank_rocker.yaml"),
+                                       EXAMPLE("dead_centre.yaml"),
+                                       EXAMPLE("disc_cam.yaml"),
+                                       EXAMPLE("double_wishbone.yaml"),
+                                       EXAMPLE("engine.yaml"),
+                                       EXAMPLE("excavator.yaml"),
+                                       EXAMPLE("four_bar.yaml"),
+                                       EXAMPLE("four_bar_clearance.yaml"),
+                                       EXAMPLE("hoist.yaml"),
+                                       EXAMPLE("rocking_block.yaml"),
+                                       EXAMPLE("rolling_log.yaml"),
                                        EXAMPLE("slider_crank.yaml"),
-                                       EXAMPLE("four_bar_clearance.yaml")};
+                                       EXAMPLE("spatial_crank.yaml"),
+                                       EXAMPLE("spatial_four_bar.yaml"),
+                                       EXAMPLE("tippe_top.yaml"),
+                                       EXAMPLE("trebuchet.yaml"),
+                                       EXAMPLE("wheel_curb.yaml"),
+                                       EXAMPLE("wiper.yaml")};
 
 START_TEST(a_file_and_what_is_written_of_it_are_the_same) {
   for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) assert_written(examples[i], NULL);
@@ -152,18 +172,96 @@ static const char press[] = "Assembly\n\tName\n\t\tA\n\tRefPoints\n\t\tRefPoint\
 START_TEST(motions_are_written_with_units) { assert_written("p.asmt", press); }
 END_TEST
 
-START_TEST(what_has_no_text_is_listed) {
-  char *written;
-  CPBodies a = read_to_write(EXAMPLE("engine.yaml"), NULL, YAML, &written);
+/* Everything that a function may be made of, each kind of element with functions, and names that begin a function of the file. Parentheses
+ * are where they matter: a - (b - c), (a*b)^2, -x^2, 1/(x*y). */
+static const char functions[] =
+    "parameters: {k: 2 N m, late: 0.2 s}\n"
+    "functions:\n"
+    "  curve: {rows: [[0, 1], [1, 2], [3, 0], [4, 1]], units: [rad, N m], order: 5, ends: "
+    "periodic}\n"
+    "  steps: {rows: [[-1, 1], [1, 2], [3, 0.3]], units: [rad, N m], order: 1}\n"
+    "  held: {rows: [[-1, 1], [1, 2], [3, 0.3]], units: [rad, N m], ends: clamped, slopes: [1, "
+    "3]}\n"
+    "  map: {x: [0, 1, 2], y: [0, 1], values: [[0, 1], [1, 2], [5, 3]], units: [rad, s, N m]}\n"
+    "  inner: {of: {a: rad, t: s}, is: \"map(a, t) - (k - held(a)) - k*min(a, 1, t/late)\", unit: "
+    "N m}\n"
+    "  law: {of: {a: rad, t: s, w: rad/s}, is: \"inner(a, t)*2 + inner(2*a, t)/3 - -curve(a)^1\"}\n"
+    "bodies:\n"
+    "  - {name: a, mass: 1, inertia: [1, 1, 1], omega: [0, 0, 0.3]}\n"
+    "  - {name: b, mass: 2, inertia: [1, 1, 1], at: [1, 0, 0], velocity: [0, 1, 0]}\n"
+    "  - {name: c, mass: 2, inertia: [1, 1, 1], at: [1, 2, 0]}\n"
+    "joints:\n"
+    "  - {name: j, kind: revolute, b: a}\n"
+    "  - {name: s, kind: prismatic, a: a, b: b, at: [1, 0, 0], axis: [0, 1, 0]}\n"
+    "  - {name: g, kind: custom, b: c, in: bodies, start: [0.1], motions: [{along: [1, 0, 0], by: "
+    "1 m}, "
+    "{along: [0, 1, 0], by: 2 m + 0.1 m*x^2}, {about: [0, 0, 1], by: x}]}\n"
+    "springs:\n"
+    "  - {name: one, of: j, force: \"law(x, t, v) - steps(x) - curve''(x)*1 rad^2 - held'(x)\"}\n"
+    "  - {name: two, of: s, force: \"if(j.angle > 0.2, 1 N, -2 N)*tanh(v/(1 m/s))\", stiffness: "
+    "3}\n"
+    "  - {name: three, of: j, force: \"-k*x^2 - k*(2*x)^3 + k*2^x - k/(1 + x*x)^-0.5 + k*atan2(x, "
+    "1)\"}\n"
+    "  - {name: four, of: j, force: \"k*(x - (x - (2 - x)))/4 + k*max(sign(x), abs(v/(1 rad/s)), "
+    "x)\"}\n"
+    "forces:\n"
+    "  - {name: push, body: b, in: bodies, force: [\"3 N*sin(2*t/(1 s))\", 2, \"-vy*2 N "
+    "s/m*hypot(x/(1 m), 2)\"]}\n"
+    "drives: [{name: d, of: g, motion: 0.1 + 0.2*t/(1 s)}]\n"
+    "actuators: [{name: m, of: j, gain: [1, 0, 0], curve: \"k*exp(-w) - k*poly(x, 1, 2, 3)\"}]\n"
+    "controllers: [{name: loop, of: m, every: 0.1, delay: 0.01, control: 3 N m*(j.angle - 1) - "
+    "j.rate*1 N m s}]\n"
+    "ropes: [{name: rope, motion: \"0.1 m*smooth(t/(1 s))\", stiffness: 100, damping: 2, along: "
+    "[{at: [3, 0, 0]}, "
+    "{at: [3, 2, 0], radius: -0.1}, {body: b, at: [1, 0, 0]}]}]\n"
+    "releases: [{name: lets, joint: s, when: 3 m - s.displacement}]\n"
+    "run: {t_end: 1, coordinates: joint, sensors: \"j.angle b.point([1, 0, 0]).velocity.x\"}\n";
+
+START_TEST(functions_are_written) {
+  char *written, *again;
+  assert_written("f.yaml", functions);
+  CPBodies a = read_to_write("f.yaml", functions, YAML, &written), b;
   ck_assert_msg(a != NULL, "%s", message);
-  ck_assert_mentions(written, "# a spring by a function, which has no text, is missing: c1_gas\n");
+  ck_assert_msg(strstr(written, "is missing") == NULL, "%s", written);
+  ck_assert_mentions(written, "sensors: \"j.angle b.point([1,0,0]).velocity.x\"");
+  ck_assert(strstr(written, "latches:") == NULL);
+  /* What is written of it is the same text but for the name of the file. */
+  b = read_to_write("f.yaml", written, YAML, &again);
+  ck_assert_msg(b != NULL, "%s\n%s", message, written);
+  ck_assert_str_eq(written, again);
   CPBodiesFree(&a);
+  CPBodiesFree(&b);
   free(written);
+  free(again);
+}
+END_TEST
+
+/* A chain of additions, to the left, is as deep as one; parentheses within each other are counted. */
+START_TEST(long_and_deep_functions_are_written) {
+  enum { TERMS = 20000, DEPTH = 40 };
+  static const char head[] =
+      "bodies: [{name: a, mass: 1, inertia: [1, 1, 1]}]\njoints: [{name: j, kind: "
+      "revolute, b: a}]\nsprings: [{name: s, of: j, force: \"1 N m*(";
+  char *text = malloc(sizeof head + 10 * TERMS);
+  char *end  = text + sprintf(text, "%s", head);
+  for (int i = 0; i < TERMS; i++) end += sprintf(end, "x + ");
+  for (int i = 0; i < DEPTH; i++) end += sprintf(end, "(1 - x*");
+  end += sprintf(end, "v/(1 rad/s)");
+  for (int i = 0; i < DEPTH; i++) end += sprintf(end, ")");
+  sprintf(end, ")\"}]\n");
+  assert_written("f.yaml", text);
+  free(text);
+}
+END_TEST
+
+START_TEST(what_files_have_not_is_listed) {
+  char *written;
+  CPBodies a;
   a = read_to_write("t.xml", PULLED("<site site='on'/><pulley divisor='2'/>"), YAML, &written);
   ck_assert_msg(a != NULL, "%s", message);
-  ck_assert_mentions(written, "files have, which has no text, is missing: path\n");
+  ck_assert_mentions(written, "files have, which files have not, is missing: path\n");
   ck_assert_mentions(
-      written, "# what acts on a missing tendon, which has no text, is missing: path_limit\n");
+      written, "# what acts on a missing tendon, which files have not, is missing: path_limit\n");
   ck_assert(strstr(written, "of: \"path\"") == NULL && strstr(written, "of: \"two\"") != NULL);
   CPBodies b = read_as("w.yaml", written, strlen(written));
   ck_assert_msg(b != NULL, "%s", message);
@@ -181,17 +279,25 @@ START_TEST(what_has_no_text_is_listed) {
 END_TEST
 
 START_TEST(the_nth_allocation_may_fail) {
+  static const char called[] =
+      "dimension: 2\nfunctions: {c: {rows: [[0, 1], [1, 2], [3, 0]], units: [rad, N m]}, f: {of: "
+      "{x: rad}, "
+      "is: \"c(x)*min(x, 1) - c'(x)*1 rad\"}}\nbodies: [{name: a, mass: 1, inertia: 1}]\n"
+      "joints: [{name: j, kind: revolute, b: a}]\nsprings: [{name: s, of: j, force: 2*f(x)}]\n";
+  const int is_yaml = _i == 4; /* with functions */
+  const char *path = is_yaml ? "f.yaml" : "r.xml", *text = is_yaml ? called : robot;
+  const int format = is_yaml ? YAML : YAML + _i;
   char *written;
-  CPBodies warm = read_to_write("r.xml", robot, YAML + _i, &written);
+  CPBodies warm = read_to_write(path, text, format, &written);
   CPBodiesFree(&warm);
   free(written);
   long n = 0;
   for (int failed = 1; failed;) {
     CPBodies b;
     CPBodiesFile own = CP_INIT(CPBodiesFile);
-    own.writes       = YAML + _i;
+    own.writes       = format;
     alloc_watch_failing(++n);
-    CPBodiesRead("r.xml", robot, sizeof robot - 1, &b, &own);
+    CPBodiesRead(path, text, strlen(text), &b, &own);
     failed = alloc_has_failed();
     ck_assert_msg((b == NULL) == failed, "allocation %ld: %s", n,
                   b ? "" : CPObjectGetLastMessage(NULL));
@@ -382,8 +488,10 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, everything_of_a_robot_is_written);
   tcase_add_test(tc, tendons_and_what_acts_on_them_are_written);
   tcase_add_test(tc, motions_are_written_with_units);
-  tcase_add_test(tc, what_has_no_text_is_listed);
-  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);
+  tcase_add_test(tc, functions_are_written);
+  tcase_add_test(tc, long_and_deep_functions_are_written);
+  tcase_add_test(tc, what_files_have_not_is_listed);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   tcase_add_test(tc, mjcf_of_a_screw_in_a_loop_is_read);
   tcase_add_test(tc, rounded_zeros_are_no_start);
   tcase_add_test(tc, attitudes_survive_their_three_angles);
