@@ -372,16 +372,10 @@ static int beginSliding(CPContact c, int *any) {
   return widen(c, &fraction);
 }
 
-/* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
-static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
+/* Impulses in the n rows c->order of the problem that set their velocities to zero. Returns what contactApplyImpulses does. */
+static int stopBy(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
   ContactProblem *P = &c->problem;
   sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c;
-  if (P->times) {
-    memset(c->column, 0, (size_t)c->na * sizeof *c->column);
-    for (int i = 0; i < n; i++) c->column[c->row[c->order[i]]] = 1;
-    const int flag = CPMechImpact(c->mech, t, y, c->column, 0.0, NULL);
-    return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
-  }
   for (int i = 0; i < n; i++) {
     v_on[i] = -c->v[c->row[c->order[i]]];
     for (int j = 0; j < n; j++) W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
@@ -391,6 +385,47 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *funct
   for (int i = 0; i < n; i++) P->x[c->order[i]] = x_on[i];
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
   return contactApplyImpulses(c, t, y, function);
+}
+
+/* Drops the tangential ones of the n rows c->order that break other constraints if they alone are stopped: W is roundoff there, since the
+ * others, such as a drive, leave friction nothing to move, and the velocity is theirs. Their number is left in n. y: as before. */
+static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char *function) {
+  int left = 0, flag = CP_SUCCESS;
+  for (int i = 0; i < *n && !flag; i++) {
+    const int row = c->order[i], first = c->order[0];
+    int is_normal = 0, broken = 0;
+    for (int k = 0; k < c->problem.ncontacts; k++) is_normal |= c->problem.law[k].first == row;
+    if (!is_normal) {
+      c->order[0] = row;
+      flag        = stopBy(c, t, y, 1, function);
+      c->order[0] = first;
+      broken      = flag == CP_CONTACT_NO_SOLUTION;
+      N_VScale(1.0, c->trial, y);
+      if (!flag || broken) flag = contactMeasure(c, t, y, function);
+    }
+    if (!broken) c->order[left++] = row;
+  }
+  *n = left;
+  return flag;
+}
+
+/* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
+static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
+  const int all = n;
+  if (c->problem.times) {
+    memset(c->column, 0, (size_t)c->na * sizeof *c->column);
+    for (int i = 0; i < n; i++) c->column[c->row[c->order[i]]] = 1;
+    const int flag = CPMechImpact(c->mech, t, y, c->column, 0.0, NULL);
+    return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
+  }
+  N_VScale(1.0, y, c->trial);
+  int flag = stopBy(c, t, y, n, function);
+  if (flag != CP_CONTACT_NO_SOLUTION) return flag;
+  N_VScale(1.0, c->trial, y);
+  flag = contactMeasure(c, t, y, function);
+  if (!flag) flag = dropMoved(c, t, y, &n, function);
+  if (flag || n == 0) return flag;
+  return n < all ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
 }
 
 /* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts

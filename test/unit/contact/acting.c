@@ -711,6 +711,36 @@ START_TEST(a_flight_lower_than_roundoff_ends_on_the_floor) {
 }
 END_TEST
 
+/* A drive rocks the crank of a slider crank, whose pivot rubs: where the drive turns back, friction would hold the crank, but has nothing
+ * to move, and W is roundoff. phi(t) = a (1 - cos(w t)) by the drive. Loop index: tolerance. */
+START_TEST(friction_leaves_a_crank_to_its_drive) {
+  static const char text[] =
+      "dimension: 2\ngravity: [0, -9.81]\nparameters: {w: 1 rad/s}\nbodies:\n"
+      "  - {name: crank, mass: 2.23679, inertia: 0.0133108, at: [0.03452, 0.12908]}\n"
+      "  - {name: rod, mass: 0.447696, inertia: 0.0150501, at: [0.35919, 0.12908]}\n"
+      "  - {name: block, mass: 0.9132, inertia: 0.01, at: [0.64934, 0]}\njoints:\n"
+      "  - {name: pivot, kind: revolute, b: crank, at: [0, 0]}\n"
+      "  - {name: pin, kind: revolute, a: crank, b: rod, at: [0.06904, 0.25816]}\n"
+      "  - {name: end, kind: revolute, a: rod, b: block, at: [0.64934, 0]}\n"
+      "  - {name: rail, kind: prismatic, b: block, at: [0.64934, 0], axis: [1, 0]}\ndrives:\n"
+      "  - {name: motor, of: pivot, motion: \"0.5286*(1 - cos(2.90125*w*t))\"}\nfrictions:\n"
+      "  - {name: rub, of: pivot, force: 0.43893}\n";
+  const sunrealtype t_end = 4, tol = pow(10, -3 - _i);
+  for (int n = 0; n < 8; n++) {
+    CPBodiesFile file = {CP_SIZED(CPBodiesFile)};
+    CPSensor angle    = CP_INIT(CPSensor);
+    ck_assert_int_eq(CPBodiesRead("crank.yaml", text, strlen(text), &bodies, &file), CP_SUCCESS);
+    act(n / 4 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_msg(run_with(kinds[n % 4], tol, t_end) == CP_SUCCESS, "%s: %s", kinds[n % 4],
+                  CPObjectGetLastMessage(CP_OBJECT(contact)));
+    ck_assert_int_eq(CPMechGetSensor(mech, "pivot.angle", t_end, y, &angle), CP_SUCCESS);
+    ck_assert_double_eq_tol(angle.value[0],
+                            SUN_RCONST(0.5286) * (1 - cos(SUN_RCONST(2.90125) * t_end)), tol);
+    release();
+  }
+}
+END_TEST
+
 TEST_SUITE(acting) {
   Suite *suite = suite_create("contact/acting");
   TCase *tc    = tcase_create("acting");
@@ -728,6 +758,7 @@ TEST_SUITE(acting) {
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
+  tcase_add_loop_test(tc, friction_leaves_a_crank_to_its_drive, 0, 6);
   tcase_add_loop_test(tc, no_floor_is_passed_within_a_step, 0, 3);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);
   tcase_add_loop_test(tc, feet_that_strike_in_place_of_others_come_to_rest_with_them, 0, 7);
