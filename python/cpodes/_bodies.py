@@ -356,7 +356,7 @@ class Bodies(Mechanism):
         self._reset()
         self.dimension, self.balance, self.metric, self.quaternions = int(dimension), bool(balance), "default", []
         self.potential: Optional[Callable] = None
-        self.coordinates = coordinates
+        self._coordinates = coordinates
         self._gravity, self._source = vector("gravity", gravity, 3), _source
         self._records: List[Callable] = []
         self._controllers: List[tuple] = []
@@ -370,7 +370,7 @@ class Bodies(Mechanism):
         if file:
             self.dimension, self.balance = file.dimension, bool(file.balance)
             if coordinates is None:
-                self.coordinates = "joint" if file.formulation else "absolute"
+                self._coordinates = "joint" if file.formulation else "absolute"
             self.title, self.method, self.held = text(file.title), text(file.method) or "auto", text(file.held)
             self.t_end, self.assembles = file.t_end, bool(file.assemble)
             self.notes = text(file.notes)
@@ -423,6 +423,30 @@ class Bodies(Mechanism):
         self._pristine = every[:self._first].copy()
 
     # ---- elements ----
+
+    @property
+    def coordinates(self) -> Optional[str]:
+        """Those of the state, "absolute" or "joint". They may be changed; a state that was given before belongs to the old ones."""
+        return self._coordinates
+
+    @coordinates.setter
+    def coordinates(self, coordinates: str) -> None:
+        if coordinates not in ("absolute", "joint"):
+            raise ValueError(f"coordinates have to be \"absolute\" or \"joint\", and are {coordinates!r}")
+        with self._lock:
+            old, before = self._open(), self._coordinates
+            if coordinates == before:
+                return
+            values = self.values._array().copy()
+            self._coordinates = coordinates
+            try:
+                draft = Draft(self)
+            except Exception:
+                self._coordinates = before
+                raise
+            self._draft, self._query, self.ready, self.mask, self._offsets = draft, None, False, None, None
+            self.values._array()[:] = values
+            old.close()
 
     def _open(self) -> Draft:
         if self._draft is None:

@@ -879,6 +879,21 @@ def test_activations_are_states_of_the_mechanism():
         m.actuator("hinge", curve=np.sin)
 
 
+def test_coordinates_may_be_changed_after_elements_have_been_added():
+    m = arm()
+    m.values["arm.mass"] = 1.5 * MASS
+    angles = []
+    for coordinates, n in (("joint", 1), ("absolute", 7), ("joint", 1)):
+        m.coordinates = coordinates
+        sol = m.solve((0.0, 0.5), rtol=1e-9, atol=1e-9)
+        assert (m.coordinates, m.nq, m.values["arm.mass"]) == (coordinates, n, 1.5 * MASS)
+        angles.append(float(np.ravel(m.coordinate("hinge", sol.y)[0])[-1]))
+    assert angles[0] == angles[2] == pytest.approx(angles[1], abs=1e-8)
+    with pytest.raises(ValueError, match="absolute"):
+        m.coordinates = "generalized"
+    assert m.coordinates == "joint"
+
+
 def test_frames_and_terms_are_those_of_the_equations_of_motion():
     m = cpodes.Bodies(3, gravity=(0, 0, -9.81), coordinates="joint")
     for i, name in enumerate(("upper", "fore")):
