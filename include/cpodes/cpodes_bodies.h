@@ -695,11 +695,12 @@ typedef struct {
   int npoints; /**< their number, at least 4 */
 } CPShape;
 
-/** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives. */
+/** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives, beside what contacts, stops
+ * and dry friction do. */
 typedef struct {
-  size_t size;             /**< of this struct */
-  sunrealtype kinetic;     /**< kinetic energy, including that of inertances [J] */
-  sunrealtype potential;   /**< potential energy of gravity and of springs without laws [J] */
+  size_t size;         /**< of this struct */
+  sunrealtype kinetic; /**< kinetic energy, including that of inertances [J] */
+  sunrealtype potential; /**< potential energy of gravity, of springs without laws and of elastic ropes [J] */
   sunrealtype dissipation; /**< power lost in dampers and friction [W] */
   sunrealtype applied;     /**< power of forces and laws [W] */
   sunrealtype drives;      /**< power supplied by the drives [W] */
