@@ -147,7 +147,8 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     }
     newton->violation = violation;
     if (!flag && violation <= bound) break;
-    if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, bound, 1);
+    /* With factors of another state they may be the cause, and new ones cost less than this. */
+    if (!flag && !noise && nrenewed > 0) noise = parts->is_noise(newton, t, newton->y, bound, 1);
     if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
     if (noise && violation > options->eps) {
       CP_COUNT(newton->work, nfloor);
