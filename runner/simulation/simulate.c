@@ -88,10 +88,10 @@ static double count_work(const Run *run) {
   return (double)all.rhs + step * (double)(all.steps + rejections(&all));
 }
 
-/* The session works from here on. */
+/* The session works from here on. The counters are read outside of its time. */
 static void leave(Run *run) {
-  run->since      = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   run->work_since = count_work(run);
+  run->since      = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* It has worked up to here; what follows is output. */
