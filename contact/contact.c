@@ -190,7 +190,10 @@ static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype 
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   EACH_NEAR(c, i) {
     if (isAside(c, &c->point[i], t)) return 1; /* The step becomes shorter. */
-    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, contactNormal(&c->point[i], lambda));
+    const Point *point = &c->point[i];
+    if (!isForce(point)) continue;
+    frictionOf(c, point, t, contactNormal(point, lambda));
+    for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] += point->wedged[k];
   }
   contactTransposedTimes(c, c->some, c->impulse, f);
   return 0;
@@ -653,7 +656,7 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     if (is_force) contactDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force && (!point->implied || point->implied >> k & 1)
-                     ? -coefficient(point) * F[0] * s[k]
+                     ? point->wedged[k] - coefficient(point) * F[0] * s[k]
                      : -c->lambda[point->tangent + k];
   }
   return CP_SUCCESS;

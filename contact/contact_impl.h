@@ -57,8 +57,9 @@ typedef struct {
    * t > sliding[1].t the step begins with sliding[1], and at other times with sliding[0]. */
   Sliding sliding[2];
   /* Bit k: the contact sticks in tangential direction k because others do: the row depends on theirs
-   * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k. */
+   * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k, or constant (wedged). */
   int implied;
+  sunrealtype wedged[2];
   sunrealtype effect; /* of friction on the sliding velocity in space: the first diagonal entry of W */
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of a gap that leaves fades from t_zero on, over the time fade. height: that of the newest flight, or

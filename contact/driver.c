@@ -54,8 +54,8 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
   if (point->phase == CP_CONTACT_STICKING) {
     sunrealtype F_T[2] = {0, 0};
     for (int k = 0; k < point->ntangents; k++)
-      F_T[k] =
-          point->implied >> k & 1 ? point->law.mu_static * N * s[k] : c->lambda[point->tangent + k];
+      F_T[k] = point->implied >> k & 1 ? point->law.mu_static * N * s[k] - point->wedged[k]
+                                       : c->lambda[point->tangent + k];
     return point->law.mu_static * N - contactLength(point->ntangents, F_T);
   }
   return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);

@@ -42,19 +42,21 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
-/* Factors W = L L^T row by row. */
+/* Factors W = L L^T row by row; row j of L has j + 1 entries. */
 typedef struct {
   const CPContact c;
   sunrealtype *L;
   int on, *row; /* rows of the problem, in the order of L */
 } Basis;
 
+static sunrealtype *rowOf(const Basis *b, int j) { return b->L + (size_t)j * (size_t)(j + 1) / 2; }
+
 /* The next row of L for row r of the problem. Returns its pivot, as a fraction of the diagonal of W. */
 static sunrealtype pivotOf(const Basis *b, int r) {
   const int n       = b->c->problem.n;
-  sunrealtype pivot = b->c->W[r * (1 + n)], *l = b->L + (size_t)b->on * (size_t)n;
+  sunrealtype pivot = b->c->W[r * (1 + n)], *l = rowOf(b, b->on);
   for (int j = 0; j < b->on; j++) {
-    const sunrealtype *l_j = b->L + (size_t)j * (size_t)n;
+    const sunrealtype *l_j = rowOf(b, j);
     sunrealtype sum        = b->c->W[r + b->row[j] * n];
     for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
     l[j] = sum / l_j[j];
@@ -69,13 +71,23 @@ static int append(Basis *b, int r) {
   const int n             = b->c->problem.n;
   const sunrealtype pivot = pivotOf(b, r);
   if (!(pivot > sqrt(DBL_EPSILON))) return 1; /* half of the digits of W are left */
-  b->L[(size_t)b->on * (size_t)(n + 1)] = sqrt(pivot * b->c->W[r * (1 + n)]);
-  b->row[b->on++]                       = r;
+  rowOf(b, b->on)[b->on] = sqrt(pivot * b->c->W[r * (1 + n)]);
+  b->row[b->on++]        = r;
   return 0;
 }
 
 static Basis emptyBasis(CPContact c) {
   return (Basis){.c = c, .L = c->problem.room, .row = c->order};
+}
+
+/* z [on] <- the coefficients of a row of the problem in those of L: L^T z = l. In and out: the next row of L, from pivotOf */
+static sunrealtype *coefficients(const Basis *b) {
+  sunrealtype *z = rowOf(b, b->on);
+  for (int j = b->on - 1; j >= 0; j--) {
+    for (int m = j + 1; m < b->on; m++) z[j] -= rowOf(b, m)[j] * z[m];
+    z[j] /= rowOf(b, j)[j];
+  }
+  return z;
 }
 
 /* P->W <- c->W + sum_k z_k z_k^T, where the z_k span the loads of contacts (of those with x_N > 0 if loaded is
@@ -89,13 +101,8 @@ static int addSelfStress(CPContact c, int loaded) {
   for (int k = 0; k < P->ncontacts; k++) {
     const int N = P->law[k].first;
     if ((loaded && !(P->x[N] > 0.0)) || !append(&b, N)) continue;
-    /* row N = sum_j z_j row j: L^T z = l */
-    sunrealtype *z = b.L + (size_t)b.on * (size_t)n, sum = 1.0;
-    for (int j = b.on - 1; j >= 0; j--) {
-      for (int m = j + 1; m < b.on; m++) z[j] -= b.L[(size_t)m * (size_t)n + (size_t)j] * z[m];
-      z[j] /= b.L[(size_t)j * (size_t)n + (size_t)j];
-      sum += z[j] * z[j];
-    }
+    sunrealtype *z = coefficients(&b), sum = 1.0; /* row N = sum_j z_j row j */
+    for (int j = 0; j < b.on; j++) sum += z[j] * z[j];
     z[b.on] = -1.0, b.row[b.on] = N, any = 1;
     const sunrealtype weight = c->W[N * (1 + n)] / sum;
     for (int i = 0; i <= b.on; i++)
@@ -275,8 +282,8 @@ static sunrealtype distance(const CPContact c, int k) {
 }
 
 /* Finds the tangential rows of contacts at rest that depend on other rows: those of normals, and of contacts that are
- * farther from their cones. These take all changes of the load. */
-static void findDependent(CPContact c) {
+ * farther from their cones. These take all changes of the load. Returns the independent rows. */
+static Basis findDependent(CPContact c) {
   const ContactProblem *P = &c->problem;
   Basis b                 = emptyBasis(c);
   for (int k = 0; k < P->ncontacts; k++) {
@@ -289,7 +296,7 @@ static void findDependent(CPContact c) {
     int next = -1;
     for (int k = 0; k < P->ncontacts; k++)
       if (!P->law[k].placed && (next < 0 || distance(c, k) > distance(c, next))) next = k;
-    if (next < 0) return;
+    if (next < 0) return b;
     ContactLaw *law = &P->law[next];
     const int T = law->first + 1, m = law->ntangents;
     law->placed = 1;
@@ -504,21 +511,97 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return CP_SUCCESS;
 }
 
-/* Contacts that stick although their tangential rows depend on others get their shares of the friction. If W
- * is not stored, dependent rows are left to the solver of CPMech. */
-static void findImplied(CPContact c) {
+/* L U factors of J = I + Z C, row by row: friction C_jk N_k in rows that are not in the basis loads its rows, of which those of the
+ * normals of these contacts are counted, by Z C. */
+typedef struct {
+  int n, *place;   /* contacts so far, and the places of their normals in the basis */
+  sunrealtype *ZC; /* [n on] columns of Z C */
+  sunrealtype *LU; /* [n most] columns */
+  int on, most;
+} Shares;
+
+/* ZC <- the next column: the friction of law k, in the rows that are not in the basis, for a load of 1. Returns 1 if its normal is not in
+ * the basis, as among redundant ones. */
+static int addFriction(const CPContact c, const Basis *b, Shares *f, int k) {
+  const ContactLaw *law = &c->problem.law[k];
+  const sunrealtype *x  = c->problem.x + law->first;
+  sunrealtype *column   = f->ZC + (size_t)f->n * (size_t)f->on;
+  int *place            = &f->place[f->n];
+  for (*place = 0; *place < f->on && b->row[*place] != law->first;) ++*place;
+  memset(column, 0, (size_t)f->on * sizeof *column);
+  for (int i = 0; i < law->ntangents && *place < f->on; i++) {
+    if (!law->slides && !(law->dependent >> i & 1)) continue;
+    pivotOf(b, law->first + 1 + i);
+    const sunrealtype *z = coefficients(b);
+    for (int j = 0; j < f->on; j++) column[j] += z[j] * x[1 + i] / x[0];
+  }
+  return *place == f->on;
+}
+
+/* The next row and column of the factors. Returns its pivot: by the inverse of that the load of the contact grows with what it carries. */
+static sunrealtype border(Shares *f) {
+  const int n = f->n, most = f->most;
+  sunrealtype *LU = f->LU, *u = LU + (size_t)n * (size_t)most;
+  for (int i = 0; i < n; i++) {
+    const sunrealtype *column = LU + (size_t)i * (size_t)most;
+    sunrealtype l             = f->ZC[(size_t)i * (size_t)f->on + (size_t)f->place[n]];
+    u[i]                      = f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[i]];
+    for (int j = 0; j < i; j++) {
+      u[i] -= LU[i + j * most] * u[j];
+      l -= LU[n + j * most] * column[j];
+    }
+    LU[n + i * most] = l / column[i];
+  }
+  u[n] = 1.0 + f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[n]];
+  for (int j = 0; j < n; j++) u[n] -= LU[n + j * most] * u[j];
+  return u[n];
+}
+
+/* The loads of wedged bodies, which press on each other by their friction, may have any size. If the friction of a contact were in
+ * proportion to such a load, nothing would determine it: what it carries by the normal force, it takes away by the friction. It then
+ * stays as it is, and the load follows. Marks these contacts (stays). Returns 0 or CP_MEM_FAIL. */
+static int findWedged(CPContact c, const Basis *b, const char *function) {
   const ContactProblem *P = &c->problem;
-  findDependent(c);
+  const int most          = P->ncontacts;
+  Shares f                = {.place = P->on, .on = b->on, .most = most};
+  f.ZC                    = malloc(((size_t)most * (size_t)(f.on + most) + 1) * sizeof *f.ZC);
+  if (!f.ZC) return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d contacts", most);
+  f.LU = f.ZC + most * f.on;
+  for (int slides = 1; slides >= 0; slides--)
+    for (int k = 0; k < P->ncontacts; k++) {
+      ContactLaw *law = &P->law[k];
+      if (law->slides != slides || !(slides || law->dependent) || !(P->x[law->first] > 0.0))
+        continue;
+      if (c->point[law->contact].is_held || addFriction(c, b, &f, k)) continue;
+      const sunrealtype pivot = border(&f);
+      law->stays              = !slides && !(fabs(pivot) > CLOSE);
+      f.n += slides ? pivot != 0.0 : !law->stays;
+    }
+  free(f.ZC);
+  return CP_SUCCESS;
+}
+
+/* Contacts that stick although their tangential rows depend on others get their shares of the friction. If W
+ * is not stored, dependent rows are left to the solver of CPMech. Returns 0 or CP_MEM_FAIL. */
+static int findImplied(CPContact c, const char *function) {
+  const ContactProblem *P = &c->problem;
+  const Basis b           = findDependent(c);
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].stays = 0;
+  if (findWedged(c, &b, function)) return CP_MEM_FAIL;
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
     const sunrealtype *x  = P->x + law->first;
     Point *point          = &c->point[law->contact];
     if (point->phase != CP_CONTACT_STICKING) continue;
     point->implied = law->dependent;
-    for (int i = 0; i < law->ntangents; i++)
+    for (int i = 0; i < law->ntangents; i++) {
+      const int has_force = law->dependent >> i & 1 && x[0] > 0.0;
+      point->wedged[i]    = has_force && law->stays ? x[1 + i] : 0.0;
       point->sliding[0].s[i] =
-          law->dependent >> i & 1 && x[0] > 0.0 ? -x[1 + i] / (point->law.mu_static * x[0]) : 0.0;
+          has_force && !law->stays ? -x[1 + i] / (point->law.mu_static * x[0]) : 0.0;
+    }
   }
+  return CP_SUCCESS;
 }
 
 /* Sets at which speed the integrator looks for the end of contact k, which slides in space. */
@@ -540,8 +623,8 @@ static sunrealtype loadRate(const CPContact c, const Point *point) {
   return h > 0.0 ? (point->step.N[1] - point->step.N[0]) / h : 0.0;
 }
 
-/* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
-static void setPhases(CPContact c, sunrealtype t) {
+/* Sets the phases by the forces and laws of the problem; contacts outside it are open. Returns 0 or CP_MEM_FAIL. */
+static int setPhases(CPContact c, sunrealtype t, const char *function) {
   const ContactProblem *P = &c->problem;
   sunrealtype size        = 0; /* of the forces */
   sunrealtype zero        = 0; /* of the accelerations, up to roundoff */
@@ -552,7 +635,10 @@ static void setPhases(CPContact c, sunrealtype t) {
     for (int i = 0; i <= P->law[k].ntangents; i++)
       size = fmax(size, fabs(P->c[P->law[k].first + i]) / W[i * (1 + ld)]);
   }
-  EACH_NEAR(c, i) c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
+  EACH_NEAR(c, i) {
+    c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
+    c->point[i].wedged[0] = c->point[i].wedged[1] = 0.0;
+  }
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
     Point *point          = &c->point[law->contact];
@@ -585,7 +671,7 @@ static void setPhases(CPContact c, sunrealtype t) {
     const sunrealtype a = P->w[P->law[k].first];
     if (point->phase == CP_CONTACT_OPEN) c->a[point->normal] = a > zero ? a : 0.0;
   }
-  if (contactStored(c)) findImplied(c);
+  return contactStored(c) ? findImplied(c, function) : CP_SUCCESS;
 }
 
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size) {
@@ -706,7 +792,8 @@ int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag) flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
-  if (!flag) setPhases(c, t), countSkipped(c), contactElasticPhases(c);
+  if (!flag) flag = setPhases(c, t, function);
+  if (!flag) countSkipped(c), contactElasticPhases(c);
   if (!flag) flag = stopRows(c, t, y, function);
   return flag;
 }

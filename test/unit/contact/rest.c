@@ -172,6 +172,71 @@ START_TEST(a_puck_stays_at_rest_as_long_as_its_load_says_so) {
 }
 END_TEST
 
+/* ---- a disc between two walls, at the angle `slope` to the vertical, which meet above it ----
+ *
+ * A force W upwards presses it into the wedge, and a moment asks for more friction than the loads N = W / (2 sin(slope)) allow. With
+ * tan(slope) < mu friction wedges it: both walls may press by any amount more, as far as they hold each other. Where friction was in
+ * proportion to the loads, more W would ask for much smaller ones, since mu is close to tan(slope). */
+
+static const sunrealtype slope = 0.3, barely = 0.32;
+enum { DISC = 3 };
+
+/* q = (x, z, angle), radius 1 */
+static int disc_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
+  (void)t, (void)q, (void)run;
+  for (int i = 0; i < DISC; i++) SM_ELEMENT_D(M, i, i) = i < 2 ? mass_of_puck : mass_of_puck / 2;
+  return 0;
+}
+static int disc_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {
+  (void)t, (void)q, (void)run;
+  for (int i = 0; i < 2; i++) { /* the normals, and the tangents, which point up */
+    const sunrealtype side = i == 0 ? 1 : -1;
+    SM_ELEMENT_D(A, i, 0) = side * cos(slope), SM_ELEMENT_D(A, i, 1) = -sin(slope);
+    SM_ELEMENT_D(A, 2 + i, 0) = side * sin(slope), SM_ELEMENT_D(A, 2 + i, 1) = cos(slope);
+    SM_ELEMENT_D(A, 2 + i, 2) = -side;
+  }
+  return 0;
+}
+static int disc_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {
+  (void)t, (void)run;
+  for (int i = 0; i < 2; i++) p[i] = (i == 0 ? 1 : -1) * cos(slope) * q[0] - sin(slope) * q[1];
+  return 0;
+}
+static int disc_load(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, sunrealtype *f, void *run) {
+  (void)q, (void)u, (void)z, (void)run;
+  f[1] = WEIGHT * (1 + t), f[2] = 2.5 * WEIGHT;
+  return 0;
+}
+
+/* All of W goes into the normal forces, N = N(0) + W t / (2 sin(slope)). */
+START_TEST(walls_press_more_on_a_wedged_disc_as_its_load_grows) {
+  const CPEquations disc = {
+      CP_SIZED(CPEquations), .nu = DISC,     .np = 2,        .nv = 4,        .na = 4,
+      .M = disc_mass,        .A = disc_rows, .f = disc_load, .p = disc_gaps, .b = no_bias};
+  const CPContactPoint walls[]   = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                     .tangent = 2, .ntangents = 1, .law.mu = barely},
+                                    {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                     .tangent = 3, .ntangents = 1, .law.mu = barely}};
+  const sunrealtype y0[2 * DISC] = {0}, spacing = 0.2;
+  Run *run = run_start(&disc, NULL, 2, walls, y0, _i, 1.0e-6);
+  sunrealtype before[2 * 3], force[2 * 3];
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, NULL, before, NULL, NULL), CP_SUCCESS);
+  for (int k = 1; k <= 10; k++) {
+    run_to(run, k * spacing);
+    ck_assert_int_eq(CPContactEvaluate(run->contact, run->t, run->y, NULL, force, NULL, NULL),
+                     CP_SUCCESS);
+    for (int i = 0; i < DISC; i++) ck_assert_double_le(fabs(entries(run->y)[i]), 1e-12);
+    for (int i = 0; i < 2; i++) {
+      const sunrealtype N = force[3 * i], change = WEIGHT * run->t / (2 * sin(slope));
+      ck_assert_double_le(fabs(force[3 * i + 1]), barely * N);
+      ck_assert_double_le(fabs(N - before[3 * i] - change), 1e-12 * before[3 * i]);
+    }
+  }
+  run_free(&run);
+}
+END_TEST
+
 TEST_SUITE(rest) {
   Suite *suite = suite_create("contact/rest");
   TCase *tc    = tcase_create("rest");
@@ -179,6 +244,7 @@ TEST_SUITE(rest) {
   tcase_add_loop_test(tc, a_puck_at_rest_slips_or_lifts_when_its_load_says_so, 0,
                       2 * LOADS * METHODS);
   tcase_add_loop_test(tc, a_puck_stays_at_rest_as_long_as_its_load_says_so, 0, METHODS);
+  tcase_add_loop_test(tc, walls_press_more_on_a_wedged_disc_as_its_load_grows, 0, METHODS);
   suite_add_tcase(suite, tc);
   return suite;
 }
