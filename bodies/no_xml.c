@@ -1,5 +1,6 @@
 /* Stands in for the reader of XML files if libxml2 is missing. */
 #include "files.h"
+#include "hull.h"
 
 #include <stdio.h>
 
@@ -8,6 +9,12 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   (void)data, (void)size, (void)(void)run;
   snprintf(message, length, "%s: this cpodes has been built without libxml2", name);
   return NULL;
+}
+
+const char *meshHull(const MeshSource *from, int most, MeshHull *hull) {
+  (void)from, (void)most;
+  *hull = (MeshHull){0};
+  return "this cpodes has been built without libxml2";
 }
 
 static int start(CPBodies b) {

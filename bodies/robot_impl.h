@@ -5,6 +5,7 @@
 #define CPODES_ROBOT_IMPL_H
 
 #include "files.h"
+#include "hull.h"
 
 #include <cpodes/cpodes_language.h>
 #include <libxml/hash.h>
@@ -85,12 +86,6 @@ typedef struct {
   sunrealtype friction; /* >= 0 */
   int shape;            /* of the mechanism, or -1: not yet */
 } RobotGeom;
-
-/* The convex hull of a mesh: its corners [3 npoints]. is_concave: 1 if the mesh is within it somewhere */
-typedef struct {
-  sunrealtype *point;
-  int npoints, is_concave;
-} MeshHull;
 
 /* The position of an element's tag in a file */
 typedef struct {
@@ -288,21 +283,10 @@ typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind
 void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass);
 /* How a mesh has mass: what it encloses, with volumes that count as positive or have signs; its convex hull; its surface */
 typedef enum { MESH_LEGACY, MESH_CONVEX, MESH_EXACT, MESH_SHELL } MeshWay;
-/* A mesh from a file, STL, OBJ, MSH or DAE according to the extension of its name, or from lists: point [3 npoints], and face [3 nfaces], the
- * indices of corners; without faces it is the convex hull. Its points are displaced by -refpos, turned back by refquat, and scaled. */
-typedef struct {
-  const char *name, *data; /* data: NULL for lists */
-  size_t size;
-  const sunrealtype *point, *face;
-  int npoints, nfaces;
-  sunrealtype scale[3], refpos[3], refquat[4];
-} MeshSource;
 /* Sets the mass of a mesh of unit density. Returns NULL, mesh_is_open if the mass is that of an open surface, or what is wrong. */
 const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass);
 extern const char mesh_is_open[];
-/* hull: out, owned by the caller, with at most `most` corners, or all for 0. Returns NULL, or what is wrong; then it has none. */
-const char *meshHull(const MeshSource *from, int most, MeshHull *hull);
-/* The same for the reader of a geom at an element (MeshOf): without points if there is none. Returns 1 after a message that there is no memory. */
+/* meshHull for the reader of a geom at an element (MeshOf): without points if there is none. Returns 1 after a message that there is no memory. */
 int robotHull(Robot *r, const xmlNode *at, const MeshSource *from, int most, MeshHull *hull);
 /* mass *= by */
 static inline void scaleMass(sunrealtype by, Mass *mass) {

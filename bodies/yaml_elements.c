@@ -229,6 +229,7 @@ static const Field shape_fields[]   = {FIELD(CPShape, "name", head.name, NAME, 1
                                        QUANTITY(CPShape, "length", size[2], NUMBER, 0, "m"),
                                        QUANTITY(CPShape, "width", size[2], NUMBER, 0, "m"),
                                        QUANTITY(CPShape, "points", points, POINTS, 0, "m"),
+                                       FIELD(CPShape, "file", points, MESH_FILE, 0),
                                        {0}};
 
 /* Refuses these keys, whose list ends with NULL. Returns 0, or 1 after a message. */
@@ -453,10 +454,16 @@ static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   return e->force.in == CP_IN_SPACE && needKey(r, n, "a force", "at");
 }
 
+static int checkShape(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const file[] = {"file", NULL};
+  (void)e;
+  return yamlSection(r, n, "points") && refuseKeys(r, n, "a shape", file, "beside points");
+}
+
 const ElementKeys yaml_elements[] = {
     {"bodies", "a body", body_fields, CP_ELEMENT_BODY, sizeof(CPBody), checkBody},
     {"joints", "a joint", joint_fields, CP_ELEMENT_JOINT, sizeof(CPJoint), checkJoint},
-    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
+    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), checkShape},
     {"contacts", "a contact", contact_fields, CP_ELEMENT_CONTACT, sizeof(CPBodyContact),
      checkContact},
     {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), checkCoupler},

@@ -32,6 +32,7 @@ typedef enum {
   MOTIONS,     /* of a joint by functions, the same */
   STARTS,      /* 1 to 6 numbers */
   POINTS,      /* of a mesh, and their number after them */
+  MESH_FILE,   /* the same of the hull of a mesh in a file: its name, or [name, scale] */
   FUNCTION,    /* a function of x, the second of these coordinates */
   /* a number, or a function of t; of t and quantities; of t, x, v and quantities, as a spring; of t, x, v and w, as an actuator */
   MOTION,

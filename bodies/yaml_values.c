@@ -1,5 +1,6 @@
 /* Values of YAML files: numbers and expressions, names, words, and mappings as structures. */
 #define _POSIX_C_SOURCE 200809L /* strtok_r */
+#include "hull.h"
 #include "yaml_impl.h"
 
 #include <stdio.h>
@@ -305,6 +306,39 @@ static int readPoints(Reader *r, const yaml_node_t *n, const Field *f, const sun
   return 0;
 }
 
+/* The same of the convex hull of a mesh in a file */
+static int readMesh(Reader *r, const yaml_node_t *n, const Field *f, const sunrealtype **points) {
+  const yaml_node_t *scale = NULL;
+  const char *name = NULL, *why = "its path is too long";
+  char whole[4096];
+  sunrealtype by = 1;
+  size_t size;
+  MeshHull hull;
+  if (n->type == YAML_SEQUENCE_NODE) {
+    const yaml_node_item_t *item = n->data.sequence.items.start;
+    if (n->data.sequence.items.top - item != 2)
+      return yamlWrong(r, n->start_mark, "%s must be a name, or [name, scale]", f->key);
+    scale = yamlNode(r, item[1]), n = yamlNode(r, item[0]);
+  }
+  if (yamlName(r, n, f->key, &name) || (scale && yamlNumber(r, scale, f->key, "1", &by))) return 1;
+  if (!(by > 0)) return yamlWrong(r, scale->start_mark, "the scale must be positive");
+  char *data =
+      bodiesBeside(r->file, name, whole, sizeof whole) ? NULL : bodiesFile(whole, &size, &why);
+  if (!data)
+    return yamlWrong(r, n->start_mark, "the file \"%.300s\" cannot be read: %s", name, why);
+  const MeshSource from = {
+      .name = name, .data = data, .size = size, .scale = {by, by, by}, .refquat = {1, 0, 0, 0}};
+  why = meshHull(&from, 0, &hull);
+  free(data);
+  if (why) return yamlWrong(r, n->start_mark, "the mesh \"%.300s\": %s", name, why);
+  free(r->points);
+  *points = r->points          = hull.point;
+  *(int *)(void *)(points + 1) = hull.npoints; /* npoints comes after points */
+  return r->bodies && bodiesHasRead(r->bodies, whole)
+             ? yamlWrong(r, n->start_mark, "no memory for the name of a file")
+             : 0;
+}
+
 typedef struct {
   sunrealtype about[3], along[3];
   int of;
@@ -396,6 +430,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
   case NODES: return readNodes(r, n, f, (PathKeys *)(void *)at);
+  case MESH_FILE: return readMesh(r, n, f, (const sunrealtype **)(void *)at);
   case POINTS: return readPoints(r, n, f, (const sunrealtype **)(void *)at);
   case RATIOS: return yamlNumbers(r, n, f, 1, CP_MOST_COUPLED, "1 to 8", x);
   case FUNCTION: {

@@ -107,6 +107,7 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
     putCoordinate(r, which, of);
     return;
   }
+  case MESH_FILE: return; /* by its points */
   case POINTS: {
     const sunrealtype *point = *(const sunrealtype *const *)(const void *)at;
     const int count          = *(const int *)(const void *)(at + sizeof point);

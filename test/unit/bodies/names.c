@@ -687,6 +687,48 @@ START_TEST(a_table_is_read_from_a_file) {
 }
 END_TEST
 
+#define MESH(keys)                                                                     \
+  "bodies: [{name: b, mass: 1, inertia: [1, 1, 1]}]\nshapes:\n  - {name: s, body: b, " \
+  "kind: mesh, " keys "}\n"
+
+/* A mesh in a file beside the mechanism has the corners of its hull, scaled, and no others. */
+START_TEST(a_mesh_is_read_from_a_file) {
+  enum { CORNERS = 6 };
+  static const char *const corners[CORNERS] = {"[2, 0, 0]",  "[-2, 0, 0]", "[0, 2, 0]",
+                                               "[0, -2, 0]", "[0, 0, 2]",  "[0, 0, -2]"};
+  static const char text[]                  = MESH("file: [stone.obj, 2]");
+  CPBodies b;
+  write_file("stone.obj",
+             "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nv 0.1 0.1 0.1\n"
+             "f 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n");
+  file        = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes = 1; /* YAML */
+  ck_assert_int_eq(CPBodiesRead(CPODES_TEST_FOLDER "/m.yaml", text, strlen(text), &b, &file),
+                   CP_SUCCESS);
+  const char *points = strstr(file.written, "points: [["), *comma = points;
+  int count = 0;
+  ck_assert_ptr_nonnull(points);
+  for (int i = 0; i < CORNERS; i++) ck_assert_mentions(points, corners[i]);
+  for (; (comma = strstr(comma, "], [")); comma++) count++;
+  ck_assert_int_eq(count + 1, CORNERS);
+  CPBodiesFree(&b);
+  assert_refused(read_text(MESH("file: none.obj")), "my.yaml:3:", "\"none.obj\" cannot be read");
+  assert_refused(read_text(MESH("file: [none.obj]")),
+                 "my.yaml:3:", "must be a name, or [name, scale]");
+  assert_refused(read_text(MESH("file: [none.obj, 0]")), "my.yaml:3:", "scale must be positive");
+  write_file("stone.txt", "v 1 0 0\n");
+  static const struct {
+    const char *text, *rule;
+  } bad_files[] = {{MESH("file: stone.txt"), "no STL, OBJ, MSH or DAE file"},
+                   {MESH("file: stone.obj, points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]"),
+                    "no file beside points"}};
+  for (int i = 0; i < 2; i++)
+    assert_refused(
+        read_as(CPODES_TEST_FOLDER "/m.yaml", bad_files[i].text, strlen(bad_files[i].text)),
+        CPODES_TEST_FOLDER, bad_files[i].rule);
+}
+END_TEST
+
 START_TEST(allocations_may_fail) {
   static const char text[] =
       "parameters: {k: 2 N/m}\nfunctions: {law: {of: {u: m}, is: k*u, unit: N}, "
@@ -736,6 +778,7 @@ TEST_SUITE(names) {
   tcase_add_test(tcase, bearing_forces_of_an_engine_are_those_of_its_gas_and_motion);
   tcase_add_loop_test(tcase, what_is_wrong_is_named_with_its_place, 0, sizeof bad / sizeof bad[0]);
   tcase_add_test(tcase, a_table_is_read_from_a_file);
+  tcase_add_test(tcase, a_mesh_is_read_from_a_file);
   tcase_add_test(tcase, allocations_may_fail);
   tcase_add_test(tcase, allocations_of_patterns_may_fail);
   suite_add_tcase(suite, tcase);
