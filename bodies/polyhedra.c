@@ -35,6 +35,10 @@ static void turned(const Placed *p, const sunrealtype *own, sunrealtype *d) {
     d[i] = p->R[i][0] * own[0] + p->R[i][1] * own[1] + p->R[i][2] * own[2];
 }
 
+static void turnedBack(const Placed *p, const sunrealtype *d, sunrealtype *own) {
+  for (int k = 0; k < 3; k++) own[k] = p->R[0][k] * d[0] + p->R[1][k] * d[1] + p->R[2][k] * d[2];
+}
+
 static void placed(const Placed *p, const sunrealtype *own, sunrealtype *x) {
   turned(p, own, x);
   add3(1, p->x, x);
@@ -72,8 +76,8 @@ static sunrealtype heightOf(const Placed *p, int i, const sunrealtype *n) {
 
 /* The least of n . v over the vertices v */
 static sunrealtype least(const Placed *p, const sunrealtype *n) {
-  sunrealtype low = INFINITY, own[3] = {0, 0, 0};
-  for (int i = 0; i < 3; i++) add3(n[i], p->R[i], own);
+  sunrealtype low = INFINITY, own[3];
+  turnedBack(p, n, own);
   for (int v = 0; v < p->is->nvertices; v++) { /* Calls of fmin would take most of the time. */
     const sunrealtype height = dot3(own, p->is->vertex[v]);
     if (height < low) low = height;
@@ -83,30 +87,29 @@ static sunrealtype least(const Placed *p, const sunrealtype *n) {
 
 /* The sense of e x e_2 in which it is a normal of a polyhedron at its edge with the direction e, or 0: normals there are between those of
  * both faces, n_0 on the left and n_1 on the right, and e_2 . n_0 > 0 > e_2 . n_1 if they are along e x e_2. Without faces both senses
- * are, which is 2. */
-static int sideOf(const Placed *p, const PolyEdge *edge, const sunrealtype *e_2) {
-  sunrealtype own[3], at[2];
+ * are, which is 2. e_2 is in the axes of the polyhedron. */
+static int sideOf(const Polyhedron *p, const PolyEdge *edge, const sunrealtype *e_2) {
+  sunrealtype at[2];
   if (edge->face[0] == NONE) return 2;
-  for (int k = 0; k < 3; k++)
-    own[k] = p->R[0][k] * e_2[0] + p->R[1][k] * e_2[1] + p->R[2][k] * e_2[2];
-  for (int k = 0; k < 2; k++) at[k] = dot3(p->is->face[edge->face[k]].normal, own);
+  for (int k = 0; k < 2; k++) at[k] = dot3(p->face[edge->face[k]].normal, e_2);
   return at[0] > 0 && at[1] < 0 ? 1 : at[0] < 0 && at[1] > 0 ? -1 : 0;
 }
 
 /* The largest separation across two edges, where a normal of A and minus a normal of B are across both: the edges of the difference of
  * both polyhedra (D. Gregorius, Game Developers Conference 2013) */
 static sunrealtype acrossEdges(const Placed p[2]) {
-  sunrealtype most = -INFINITY, e[2][3], n[3], w[3], x[2][3];
+  sunrealtype most = -INFINITY, e[2][3], in_a[3], in_b[3], n[3], w[3], x[2][3];
   for (int i = 0; i < p[0].is->nedges; i++) {
     const PolyEdge *a = &p[0].is->edge[i];
-    turned(&p[0], a->e, e[0]), placed(&p[0], a->x, x[0]);
+    turned(&p[0], a->e, e[0]), placed(&p[0], a->x, x[0]), turnedBack(&p[1], e[0], in_b);
     for (int j = 0; j < p[1].is->nedges; j++) {
       const PolyEdge *b = &p[1].is->edge[j];
-      turned(&p[1], b->e, e[1]);
-      /* e_a x e_b with the sense of A, and -(e_b x e_a) with that of B */
-      const int own   = sideOf(&p[0], a, e[1]);
-      const int other = own ? sideOf(&p[1], b, e[0]) : 0;
-      if (!other || (own != other && own != 2 && other != 2)) continue;
+      /* e_a x e_b with the sense of A, and -(e_b x e_a) with that of B, which turns nothing and leaves few edges */
+      const int other = sideOf(p[1].is, b, in_b);
+      if (!other) continue;
+      turned(&p[1], b->e, e[1]), turnedBack(&p[0], e[1], in_a);
+      const int own = sideOf(p[0].is, a, in_a);
+      if (!own || (own != other && own != 2 && other != 2)) continue;
       cross3(e[0], e[1], n);
       const sunrealtype sine = norm3(n);
       if (!(sine > parallel)) continue; /* Normals of faces are as good there. */
