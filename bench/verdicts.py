@@ -157,9 +157,8 @@ def angle(a, b):
 
 def sizes(summary, rows):
     """The scale of each component, and the first components of quaternions"""
-    names, units = summary["end"]["names"], summary["end"]["units"]
+    units = summary["end"]["units"]
     nq, nu = summary["model"]["nq"], summary["model"]["nu"]
-    span = lambda k: max(row[k + 1] for row in rows) - min(row[k + 1] for row in rows)
     most = lambda k: max(abs(row[k + 1]) for row in rows)
     T, scale, quaternions = rows[-1][0], {}, []
     k = 0

@@ -1,7 +1,7 @@
 """Contacts with friction: their definition, their rows within a mechanism, and their events."""
 from __future__ import annotations
 
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 

@@ -1,7 +1,6 @@
 """An integration: the loop around the C library's steps, events and dense output, and its records."""
 from __future__ import annotations
 
-import math
 import threading
 from types import FunctionType
 from typing import Any, Callable, List, Optional, Sequence
