@@ -20,8 +20,7 @@
  * below LEFT, its square. Between them the KKT system decides, which knows how far off the manifold the state may be. */
 #define KEPT 1e-6
 #define LEFT (KEPT * KEPT)
-/* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff, of which a sine
- * with the square LEFT is the root */
+/* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff */
 #define ABSENT (LEFT * LEFT)
 enum { LANE = TREE_LOADS };
 
