@@ -1,6 +1,8 @@
 /* Mechanisms as YAML files, by the tables with which they are read: each element is written as it is added, but for bodies, which readers
  * may place later. A function is written from its program, as an expression of plain numbers; tables and functions that are called get
  * names in the section `functions`. */
+#include "laws.h"
+#include "muscles.h"
 #include "yaml_impl.h"
 
 #include <stdarg.h>
@@ -24,11 +26,18 @@ typedef struct {
   char name[24];
 } Named;
 
+/* An actuator whose bias and peak force, which a reader may derive from the whole mechanism, are written at last, at this offset of its row */
+typedef struct {
+  size_t at;
+  int law;
+} Later;
+
 typedef struct {
   Text text[NUM_TEXTS]; /* by the rows of yaml_elements, of which there are fewer than MOST_KINDS */
   Added *added;         /* all bodies */
   Named *named;
-  int nadded, nnamed, failed; /* failed: there was no memory */
+  Later *later;
+  int nadded, nnamed, nlater, failed; /* failed: there was no memory */
 } Record;
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
@@ -451,10 +460,11 @@ static int isNumberAnyway(const CPElement *e, const char *key) {
                    !strcmp(key, "free");
 }
 
-/* Does a function stand in place of the number of this key? */
-static int isFunction(const CPElement *e, const char *key) {
+/* Is the number of this key written with the functions, or at last? */
+static int isElsewhere(const CPElement *e, const char *key) {
   const void *element = e;
   const CPForce *f    = element;
+  if (e->kind == CP_ELEMENT_ACTUATOR) return !strcmp(key, "bias") || !strcmp(key, "peak_force");
   if (strcmp(key, "force")) return 0;
   return e->kind == CP_ELEMENT_SPRING  ? ((const CPSpring *)element)->function != NULL
          : e->kind == CP_ELEMENT_FORCE ? f->function[0] || f->function[1] || f->function[2]
@@ -465,7 +475,7 @@ static void putFields(Record *r, int which, const ElementKeys *k, const CPElemen
   const char *start = (const char *)e;
   for (const Field *f = k->fields; f->key; f++) {
     /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it by others. */
-    if (f->offset >= k->size || isWritten(k->fields, f) || isFunction(e, f->key)) continue;
+    if (f->offset >= k->size || isWritten(k->fields, f) || isElsewhere(e, f->key)) continue;
     const sunrealtype *x       = (const sunrealtype *)(const void *)(start + f->offset);
     const CPActuator *actuator = (const CPActuator *)(const void *)e;
     const int is_gain          = e->kind == CP_ELEMENT_ACTUATOR && !strcmp(f->key, "gain") &&
@@ -511,8 +521,13 @@ static void putElement(CPBodies b, const CPElement *e) {
     putSum(r, row, t->ncoordinates, t->ncoordinates, t->of, NULL, t->ratio, NULL);
   if (e->kind == CP_ELEMENT_TENDON && t->nnodes > 0) putPath(r, row, t->nnodes, t->node, t->side);
   if (e->kind == CP_ELEMENT_ROPE) putPath(r, row, rope->nnodes, rope->node, NULL);
-  put(r, row, "%s}\n", functions.text ? functions.text : "");
+  if (functions.text) put(r, row, "%s", functions.text);
   free(functions.text);
+  if (e->kind == CP_ELEMENT_ACTUATOR) {
+    if (ROOM(r->later, r->nlater, 1)) r->failed = 1;
+    else r->later[r->nlater++] = (Later){r->text[row].length, b->m.nlaws - 1};
+  }
+  put(r, row, "}\n");
 }
 
 static void takeElement(CPBodies b, const CPElement *e) {
@@ -551,13 +566,34 @@ static void putBodies(CPBodies b) {
   }
 }
 
+/* Completes the actuators. */
+static void putLater(CPBodies b) {
+  Record *r                = b->written;
+  const CPElement actuator = {.kind = CP_ELEMENT_ACTUATOR};
+  const int row            = (int)(keysOf(&actuator) - yaml_elements);
+  const Text text          = r->text[row];
+  size_t from              = 0;
+  if (r->nlater == 0) return;
+  r->text[row] = (Text){0};
+  for (int i = 0; i < r->nlater; from = r->later[i++].at) {
+    const Law *law          = &b->m.law[r->later[i].law];
+    const sunrealtype *bias = b->m.param + law->param + BIAS;
+    put(r, row, "%.*s", (int)(r->later[i].at - from), text.text + from);
+    if (length3(bias) > 0) put(r, row, ", bias: "), putNumbers(r, row, bias, 3);
+    if (law->muscle != NONE)
+      put(r, row, ", peak_force: %.17g", (double)b->m.param[law->muscle + PEAK_FORCE]);
+  }
+  put(r, row, "%s", text.text + from);
+  free(text.text);
+}
+
 static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Record))); }
 
 static void freeRecord(CPBodies b) {
   Record *r = b->written;
   for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
   for (int i = 0; r && i < r->nnamed; i++) CPFunctionFree(&r->named[i].f);
-  if (r) free(r->added), free(r->named);
+  if (r) free(r->added), free(r->named), free(r->later);
   free(r);
   b->written = NULL;
 }
@@ -576,6 +612,7 @@ static const char *finish(CPBodies b, const char *from) {
   char name[TEXT];
   if (r->failed) return NULL;
   putBodies(b);
+  putLater(b);
   snprintf(name, sizeof name, "%.300s", from);
   bodiesOneLine(name, sizeof name);
   put(r, WHOLE, "# From %s. What that file has beside it:\n", name);

@@ -86,7 +86,10 @@ static void assert_written(const char *path, const char *text) {
 }
 
 #define EXAMPLE(name) CPODES_MECHANISMS "/" name
-static const char *const examples[] = {EXAMPLE("gripper.xml"),
+static const char *const examples[] = {CPODES_BODIES_TEST "/activations.xml",
+                                       CPODES_BODIES_TEST "/actuators.xml",
+                                       CPODES_BODIES_TEST "/joints.xml",
+                                       EXAMPLE("gripper.xml"),
                                        EXAMPLE("arm.urdf"),
                                        EXAMPLE("parallelogram.sdf"),
                                        EXAMPLE("andrews.yaml"),
