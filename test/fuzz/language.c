@@ -1,11 +1,13 @@
 /* libFuzzer's target for expressions and tables (language/): whatever the bytes, CPFunctionCreate returns a function, which is
  * evaluated, or a message of one line. The first line is an expression of x and t; the second one, if there is one, that of a
- * number a; the rest is a table, which the expression may call as f.
+ * number a; the rest is a table, which the expression may call as f. What is written of a function without tables is one with the same
+ * value and derivatives.
  *
  *   build/clang/test/fuzz/fuzz_language -max_total_time=3600 CORPUS
  */
 #include "language/language.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,37 @@ static void checkPieces(CPFunction f, const sunrealtype *x) {
   if (value[0] != value[1]) abort();
 }
 
+static int nameless(CPFunction f, void *data, const char **name) {
+  (void)f, (void)data, (void)name;
+  return 1;
+}
+
+static void checkText(CPFunction f, const sunrealtype *x) {
+  static const char *const names[] = {"x", "t"}, *const units[] = {"m", "s"},
+                           *const plain[] = {"(x/(1 m))", "(t/(1 s))"};
+  CPFunctionOptions o = {CP_SIZED(CPFunctionOptions), .nvariables = 2, .variable = names,
+                         .unit = units};
+  sunrealtype value[2], g[2][2], H[2][4];
+  char *text = NULL;
+  CPFunction again;
+  if (!f || cpFunctionCount(f) != 2 || cpFunctionText(f, plain, nameless, NULL, &text)) return;
+  o.text         = text;
+  const int flag = CPFunctionCreate(&o, &again);
+  if (flag) {
+    fprintf(stderr, "%s: %s\n", CPObjectGetLastMessage(NULL), text);
+    abort();
+  }
+  const int finite = CPFunctionEvaluate(f, x, value, g[0], H[0]) == CP_SUCCESS;
+  if (finite != (CPFunctionEvaluate(again, x, value + 1, g[1], H[1]) == CP_SUCCESS)) abort();
+  if (finite && (value[0] != value[1] || memcmp(g[0], g[1], sizeof g[0]) ||
+                 memcmp(H[0], H[1], sizeof H[0]))) {
+    fprintf(stderr, "another value: %s\n", text);
+    abort();
+  }
+  CPFunctionFree(&again);
+  free(text);
+}
+
 static void check(CPFunction f) {
   const sunrealtype x[2] = {0.5, -1.25};
   sunrealtype value[2], g[2], H[4] = {0};
@@ -35,6 +68,7 @@ static void check(CPFunction f) {
   checkPieces(f, x);
   const char *why = CPObjectGetLastMessage(NULL);
   if (!f && (!why[0] || strchr(why, '\n'))) abort();
+  checkText(f, x);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
