@@ -145,32 +145,37 @@ int bodiesFindLoops(CPModel model, Mechanism *b, const int *mask, sunrealtype ex
   return flag ? CP_MEM_FAIL : CP_SUCCESS;
 }
 
+static sunrealtype product(int n, const sunrealtype *a, const sunrealtype *b) {
+  sunrealtype sum = 0;
+  for (int j = 0; j < n; j++) sum += a[j] * b[j];
+  return sum;
+}
+
 /* Gram and Schmidt with pivoting, for rows of `length` entries of which the first n are vectors: rows that are
  * marked become orthonormal, and the others orthogonal to them; of those only `excluded` ones are longer than `least`.
- * Returns the least length of a marked one in its turn. */
+ * size [m]: room for their lengths. Returns the least length of a marked one in its turn. */
 static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunrealtype least,
-                                 const char *excluded, char *marked) {
+                                 const char *excluded, char *marked, sunrealtype *size) {
   sunrealtype shortest = INFINITY;
   if (m < 1) return shortest;
   memset(marked, 0, (size_t)m);
+  for (int i = 0; i < m; i++) size[i] = sqrt(product(n, X + i * length, X + i * length));
   for (int k = 0; k < m; k++) {
     int pivot           = NONE;
     sunrealtype largest = least;
-    for (int i = 0; i < m; i++) {
-      sunrealtype square = 0;
-      for (int j = 0; j < n && !marked[i] && !excluded[i]; j++)
-        square += X[i * length + j] * X[i * length + j];
-      if (sqrt(square) > largest) largest = sqrt(square), pivot = i;
-    }
+    for (int i = 0; i < m; i++)
+      if (!marked[i] && !excluded[i] && size[i] > largest) largest = size[i], pivot = i;
     if (pivot == NONE) break;
     shortest       = fmin(shortest, largest);
     sunrealtype *q = X + pivot * length;
     for (int j = 0; j < length; j++) q[j] /= largest;
     marked[pivot] = 1;
     for (int i = 0; i < m; i++) {
-      sunrealtype *r = X + i * length, along = 0;
-      for (int j = 0; j < n && !marked[i]; j++) along += q[j] * r[j];
-      for (int j = 0; j < length && along != 0; j++) r[j] -= along * q[j];
+      sunrealtype *r          = X + i * length;
+      const sunrealtype along = marked[i] ? 0 : product(n, q, r);
+      if (along == 0) continue;
+      for (int j = 0; j < length; j++) r[j] -= along * q[j];
+      size[i] = sqrt(product(n, r, r));
     }
   }
   return shortest;
@@ -350,13 +355,14 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
       n += partOf(l, i) == part && l->joints[i] > 0 ? b->space.nu : 0;
     if (m == 0 || m > MOST_ROWS) continue;
     const int length = n + FRAME * njoints + 1;
-    sunrealtype *X   = malloc((size_t)m * (size_t)length * sizeof *X);
+    sunrealtype *X   = malloc((size_t)m * (size_t)(length + 1) * sizeof *X); /* and lengths */
     char *marked = calloc((size_t)m, 2), *excluded = marked ? marked + m : NULL;
     if (!X || !marked) flag = CP_MEM_FAIL;
     else gather(l, part, m, njoints, n, p, X);
     for (int r = 0; r < m && !flag; r++) excluded[r] = fixed && mask[l->row[r]] == 0;
-    const sunrealtype clear = flag ? 0 : orthogonalise(X, m, n, length, narrow, excluded, marked);
-    l->clear                = fmin(l->clear, clear);
+    const sunrealtype clear =
+        flag ? 0 : orthogonalise(X, m, n, length, narrow, excluded, marked, X + m * length);
+    l->clear = fmin(l->clear, clear);
     for (int r = 0; r < m && !flag; r++) {
       sunrealtype square = 0;
       if (marked[r]) continue;
