@@ -20,7 +20,8 @@
  *
  * Features come from alternating projections on both cores, or on smaller ones if these touch, and change where a solution is outside
  * of its feature: where lambda is beyond an end, or n points away from the side on which it is. Convex solids that are apart have one
- * solution. */
+ * solution. Those that are in each other have several, of which that continues the distance which is the least deep: its features and normal
+ * are those of where the solids have been moved apart along it (pull). */
 #include "closest_impl.h"
 
 #include <float.h>
@@ -466,10 +467,9 @@ static int betweenPlanes(Closest *c, int degree, Taylor *gap, Taylor *n, Taylor 
   return 0;
 }
 
-/* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
-static int search(Closest *c, sunrealtype less) {
+/* Newton's method from the features, normal and lambdas of c, and from there to other features. Returns 1 if it does not lead to a solution. */
+static int converge(Closest *c) {
   enum { CHANGES = 8 };
-  if (closestGuess(c, less)) return 1;
   for (int change = 0; change < CHANGES; change++) {
     if ((c->n = countUnknowns(c)) > MOST) return 1;
     if (newton(c)) {
@@ -481,10 +481,49 @@ static int search(Closest *c, sunrealtype less) {
   return 1;
 }
 
+/* The same from features of thinner cores. If these are apart, the solids are in each other by no more than they are thinner, up to sqrt(3) times
+ * at corners: deeper solutions, as on the far sides, are none. A point may be inside of the other solid. */
+static int search(Closest *c, sunrealtype less) {
+  static const sunrealtype touching = SUN_RCONST(1e-3);
+  sunrealtype most = touching * (closestSize(c->solid[0]) + closestSize(c->solid[1]));
+  if (closestGuess(c, less) || converge(c)) return 1;
+  if (c->solid[0]->core == POINT_CORE || c->solid[1]->core == POINT_CORE) return 0;
+  for (int side = 0; side < 2; side++) {
+    const Solid *s = c->solid[side];
+    if (s->core >= CYLINDER_CORE) most += 2 * less * fmin(s->half[0], fmin(s->half[1], s->half[2]));
+  }
+  return c->z[3] < -most;
+}
+
+/* The same of solids that are in each other: where one moves along the normal, the nearest points stay. So b is moved out, by the depth along the
+ * newest normal and a part of the size, which is several times that below which closestGuess sees solids as touching, until the normal there is
+ * this one; from that solution Newton's method finds that of b where it is. The error of the normal becomes smaller by the ratio of that move and its
+ * sum with the radii of curvature. */
+static int pull(Closest *c) {
+  enum { ROUNDS = 60 };
+  static const sunrealtype margin = SUN_RCONST(5e-3), turn = SUN_RCONST(1e-3);
+  const sunrealtype *x = c->x, length = closestLength(x),
+                    size = closestSize(c->solid[0]) + closestSize(c->solid[1]);
+  sunrealtype n[3], qa[3], qb[3], out[3], off = INFINITY;
+  for (int k = 0; k < 3; k++) n[k] = length > 0 ? x[k] / length : k == 2;
+  for (int round = 0; round < ROUNDS && off > turn; round++) {
+    const sunrealtype by = margin * size - fmin(0, alongNormal(c, n, qa, qb));
+    for (int k = 0; k < 3; k++) out[k] = x[k] + by * n[k];
+    c->x             = out;
+    const int failed = search(c, 0);
+    c->x             = x;
+    if (failed) return 1;
+    off = 0;
+    for (int k = 0; k < 3; k++) off = fmax(off, fabs(c->z[k] - n[k])), n[k] = c->z[k];
+  }
+  const sunrealtype sigma = alongNormal(c, n, qa, qb);
+  return off > turn || converge(c) || fabs(c->z[3] - sigma) > turn * size;
+}
+
 int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealtype R[3][3],
                   int degree, Taylor *gap, Taylor *n, Taylor *at) {
-  static const sunrealtype thinner[] = {0, SUN_RCONST(0.03125), SUN_RCONST(0.125),
-                                        SUN_RCONST(0.375), SUN_RCONST(0.75)};
+  static const sunrealtype thinner[] = {SUN_RCONST(0.03125), SUN_RCONST(0.125), SUN_RCONST(0.375),
+                                        SUN_RCONST(0.75)};
   enum { TRIALS = sizeof thinner / sizeof *thinner };
   sunrealtype skin[2] = {a->skin, b->skin};
   int trial = 0, flat = 0;
@@ -497,7 +536,8 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
   else if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
   else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, degree, gap, n, at);
   else {
-    while (trial < TRIALS && search(&c, thinner[trial])) trial++;
+    if (search(&c, 0) && pull(&c))
+      while (trial < TRIALS && search(&c, thinner[trial])) trial++;
     if (trial < TRIALS && !factor(&c)) {
       Taylor X[3], Q[3][3], z[MOST], E[MOST];
       moved(x, R, degree, X, Q);
