@@ -310,7 +310,7 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
   Feature f = closestSupport(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
   int flat  = 0;
   for (int k = 0; k < 3; k++) /* It lies on a line or face, of which any corner will do. */
-    if (f.line[k]) f.end[k] = 1, f.line[k] = 0, flat = 1;
+    if (f.line[k]) f.end[k] = 1, f.line[k] = 0, flat |= b->half[k] > 0; /* A rim has no length. */
   pointOf(b, &f, m, NULL, q);
   turned(Q, q, at);
   *gap = X[2];

@@ -4,6 +4,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { STATES = 3, KINDS = CP_SHAPE_PLANE + 1 };
 
@@ -307,6 +308,27 @@ START_TEST(shapes_that_are_deep_in_each_other_have_rows) {
 }
 END_TEST
 
+/* The lowest points of both rims of a wheel whose axis is parallel to the plane are unique. */
+START_TEST(a_wheel_stands_upright_on_a_plane) {
+  static const char text[] =
+      "bodies: [{name: wheel, mass: 1, inertia: [1, 1, 1], at: [0, 0, 0.5]}]\nshapes:\n"
+      "  - {name: floor, body: ground, kind: plane}\n"
+      "  - {name: rim, body: wheel, in: bodies, kind: wheel, radius: 0.3, width: 0.1, axis: [0, 1, "
+      "0]}\n"
+      "contacts: [{name: contact, on: shape, a: floor, b: rim}]\n";
+  CPBodies bodies;
+  CPMech mech;
+  sunrealtype frame[12];
+  ck_assert_int_eq(CPBodiesRead("w.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies, test_context);
+  ck_assert_double_eq_tol(gap_at(bodies, mech, y, frame), 0.2, 1e-15);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 START_TEST(wrong_contacts_of_shapes_are_named) {
   CPBodies bodies      = pair_of(CP_SHAPE_CAPSULE, CP_SHAPE_ELLIPSOID);
   const CPShape more[] = {
@@ -417,6 +439,7 @@ TEST_SUITE(shapes) {
   tcase_add_test(tc, flat_ends_that_are_apart_have_their_distance);
   tcase_add_test(tc, nearly_parallel_capsules_touch_at_an_end);
   tcase_add_loop_test(tc, shapes_that_are_deep_in_each_other_have_rows, 0, KINDS * KINDS);
+  if (CPODES_TEST_YAML) tcase_add_test(tc, a_wheel_stands_upright_on_a_plane);
   tcase_add_loop_test(tc, wrong_contacts_of_shapes_are_named, 0, 10);
   tcase_add_loop_test(tc, wrong_meshes_are_named, 0, 5);
   tcase_add_test(tc, a_mesh_is_the_hull_of_its_points);
