@@ -300,8 +300,10 @@ static void addSquares(const CPMat *A, int j, double s, double *sum) {
   for (int i = 0; i < A->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
 }
 
-/* sum_i <- sum_j (A_ij s_j / largest_i)^2, with largest_i = 1 if largest is NULL */
-static void sumSquares(const CPMat *A, const double *s, const double *largest, double *sum) {
+/* sum_i <- sum_j (A_ij s_j / largest_i)^2, with largest_i = 1 if largest is NULL. Returns 0 if no square has lost digits by underflow, so
+ * that a sum of 0 is that of a row of zeros, as of a contact that is open. */
+static int sumSquares(const CPMat *A, const double *s, const double *largest, double *sum) {
+  int tiny = !A->start && !largest; /* not known */
   memset(sum, 0, (size_t)A->rows * sizeof *sum);
   for (int j = 0; j < A->cols; j++) {
     const double s_j = s ? s[j] : 1.0;
@@ -314,8 +316,10 @@ static void sumSquares(const CPMat *A, const double *s, const double *largest, d
       const int i    = cpMatRow(A, j, k);
       const double a = A->value[k] * s_j, part = largest && a != 0.0 ? a / largest[i] : a;
       sum[i] += part * part;
+      tiny |= (part * part < CP_LEAST_SQUARES) & (A->value[k] != 0.0);
     }
   }
+  return tiny;
 }
 
 /* A product that underflows counts as the least number, so that its row is not zero. */
@@ -335,8 +339,8 @@ static int isDoubtful(double square) {
 
 void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *length) {
   int doubtful = 0, scaled = 0;
-  sumSquares(A, s, NULL, length);
-  for (int i = 0; i < A->rows; i++) doubtful |= isDoubtful(length[i]);
+  const int tiny = sumSquares(A, s, NULL, length);
+  for (int i = 0; i < A->rows; i++) doubtful |= isDoubtful(length[i]) && (tiny || length[i] != 0.0);
   if (doubtful) largestEntries(A, s, largest);
   for (int i = 0; doubtful && i < A->rows; i++) scaled |= largest[i] > 0.0 && isDoubtful(length[i]);
   if (scaled) sumSquares(A, s, largest, length);

@@ -104,8 +104,11 @@ CP_RARE static double leastPartOfRows(CPMech mech) {
   const CPMat *A  = mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A;
   double *largest = mech->stage.largest, *of_row = mech->stage.largest_of_row;
   double *part = mech->stage.square, least = 1.0;
+  const char *off = mech->rows.off;
+  if (mech->kkt->nrows == 0) return 1.0;
   for (int j = 0; j < A->cols; j++)
     for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      if (off[cpMatRow(A, j, k)]) continue;
       const double a = fabs(A->value[k]);
       double *most   = &of_row[cpMatRow(A, j, k)];
       if (a > largest[k] && a < INFINITY) largest[k] = a, *most = fmax(a, *most);
@@ -114,12 +117,13 @@ CP_RARE static double leastPartOfRows(CPMech mech) {
   memset(part, 0, (size_t)mech->m * sizeof *part);
   for (int j = 0; j < A->cols; j++)
     for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
-      const int i    = cpMatRow(A, j, k);
+      const int i = cpMatRow(A, j, k);
+      if (off[i]) continue;
       const double a = largest[k] > NO_ROW * of_row[i] ? A->value[k] / largest[k] : 0.0;
       part[i] += a * a;
     }
   for (int i = 0; i < mech->m; i++)
-    if (!mech->rows.off[i] && of_row[i] > NO_ROW * of_all) least = fmin(least, part[i]);
+    if (!off[i] && of_row[i] > NO_ROW * of_all) least = fmin(least, part[i]);
   return sqrt(least);
 }
 

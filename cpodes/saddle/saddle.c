@@ -166,6 +166,10 @@ static int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
     s->A      = *A;
     return 0;
   }
+  /* Without rows in use A does not matter. */
+  if (s->nrows == 0 && s->valid && s->asked == ranktol && s->has_weight &&
+      !memcmp(s->M.value, W.matrix->value, s->entries[0] * sizeof *s->M.value))
+    return CP_SADDLE_SAME;
   const int flag = cpSaddleTake(s, W.matrix->value, A->value);
   if (flag > 0 || (flag == CP_SADDLE_SAME && s->asked == ranktol)) return flag;
   return keepValues(s->A.value, A->value, s->entries[1]) ? 0 : CP_SADDLE_NONFINITE;
