@@ -48,7 +48,10 @@ sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype sp
   return speed <= contactSlow(c, point) ? zero : fmax(zero, NEAR_END * c->error[point->tangent]);
 }
 
-int contactIsImplied(const Point *point) { return point->implied == (1 << point->ntangents) - 1; }
+int contactIsImplied(const Point *point) {
+  return point->implied == (1 << point->ntangents) - 1 && point->wedged[0] == 0.0 &&
+         point->wedged[1] == 0.0;
+}
 
 int contactSlidesInSpace(const Point *point) {
   return point->phase == CP_CONTACT_SLIDING && point->ntangents == 2;
