@@ -76,7 +76,7 @@ static int find_unit(Scales *s, const char *name) {
   for (int k = 0; k < s->nunits; k++)
     if (!strcmp(s->unit[k].name, name)) return k;
   if (s->nunits == RUN_UNITS) return RUN_UNITS - 1; /* the last one is shared */
-  snprintf(s->unit[s->nunits].name, RUN_UNIT, "%s", name);
+  snprintf(s->unit[s->nunits].name, RUN_UNIT, "%.*s", RUN_UNIT - 1, name);
   return s->nunits++;
 }
 
