@@ -310,7 +310,7 @@ static int unknown(Parser *p, const char *at, size_t length) {
 /* A call of a function by this name, from its arguments on */
 static int call(Parser *p, const char *at, size_t length, CPFunction f, Part *out) {
   Part part[MOST_ARGUMENTS];
-  char what[MOST_NAME + 1], one[MOST_NAME + 20];
+  char what[MOST_NAME + 1], one[MOST_NAME + 40];
   snprintf(what, sizeof what, "%.*s", (int)length, at);
   if (arguments(p, what, f->n, f->n, part) < 0) return 1;
   for (int i = 0; i < f->n; i++) {
