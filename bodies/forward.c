@@ -442,8 +442,10 @@ static void spreadRows(const Mechanism *b, const Forward *f, const sunrealtype *
   for (int k = 0; k < b->tree->nu; k++) {
     const sunindextype first = S ? SM_INDEXPTRS_S(S)[k] : (sunindextype)k * b->nv,
                        end   = S ? SM_INDEXPTRS_S(S)[k + 1] : first + b->nv;
-    for (sunindextype p = first; p < end; p++)
-      f->b[(S ? SM_INDEXVALS_S(S)[p] : p - first) * f->stride][laneOf(k) + behind] = B[p];
+    for (sunindextype p = first; p < end; p++) {
+      sunrealtype *row        = f->b[(S ? SM_INDEXVALS_S(S)[p] : p - first) * f->stride];
+      row[laneOf(k) + behind] = B[p];
+    }
   }
 }
 

@@ -878,7 +878,7 @@ void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype small = c->rtol > 0.0 ? c->atol / c->rtol : 0.0;
   c->noise_q              = fmin(c->small_q, CP_ITERATED * (size_q + small));
   c->round_q              = CP_FLOOR_FACTOR * DBL_EPSILON * size_q;
-  c->noise_v              = fmin(c->small_v, CP_ITERATED * (size_u + small));
+  c->noise_v              = fmin(c->small_v, CP_ITERATED * size_u);
 }
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
