@@ -9,7 +9,9 @@
  * leaves with some velocity grows to four times its size, or in the first quarter of its flight if that is lower.
  *
  * A contact that opens at the root of its N leaves with neither velocity nor acceleration, g = j t^3 / 6, and stays within errors of a
- * step for long. Its root function lies a part of the tolerance above the gap, which fades while the gap grows to four times that. */
+ * step for long. Its root function lies above the gap by more, for it would be found again and again, but by much less than the
+ * tolerance, so that nothing penetrates by a part of that: a mean of both, as gap and time are cube and root. It fades while the gap
+ * grows to four times that. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -30,7 +32,8 @@ void contactOffsets(CPContact c, sunrealtype t) {
     const int opens          = point->jerk > 0.0 && !(v > c->small_v * scale),
               is_seen        = point->height > 32.0 * c->round_q * scale;
     const sunrealtype height = is_seen ? point->height : INFINITY,
-                      offset = opens ? c->small_q * scale : fmin(noise, height / 32.0);
+                      offset = opens ? cbrt(noise * noise * fmax(noise, c->small_q * scale))
+                                     : fmin(noise, height / 32.0);
     if (point->phase != CP_CONTACT_OPEN || point->is_elastic) continue;
     point->zero[0] = gap <= offset ? gap - offset : 0.0, point->t_zero = t;
     point->fade = v > c->small_v * scale ? fmin(4.0 * fmax(fabs(gap), offset), height) / v
