@@ -156,7 +156,7 @@ struct CPContact_ {
   } turns;
   /* the tolerances of gaps and of velocities at the newest event, a tenth of them, to what both are known that are kept at 0, and the
    * roundoff of gaps */
-  sunrealtype tol_q, tol_v, small_q, small_v, noise_q, noise_v, round_q;
+  sunrealtype tol_q, tol_v, small_q, small_v, noise_q, noise_v, round_q, round_v;
   int side; /* which of the two places the root functions use */
   /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
   sunrealtype end[2], *end_y, *start_y; /* start_y: that at the former, unless end[1] is NAN */

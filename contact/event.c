@@ -394,7 +394,17 @@ static int stopBy(CPContact c, sunrealtype t, N_Vector y, int n, const char *fun
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* Drops the tangential ones of the n rows c->order that break other constraints if they alone are stopped: W is roundoff there, since the
+/* Have the n rows c->order of the problem stopped? Those on which W is roundoff may not, whatever the impulse. */
+static int haveStopped(const CPContact c, int n) {
+  const sunrealtype size = contactLargest(c->problem.n, c->velocity);
+  for (int i = 0; i < n; i++) {
+    const int row = c->row[c->order[i]];
+    if (fabs(c->v[row]) > fmax(CP_INEXACT * size, c->round_v * c->scale[row])) return 0;
+  }
+  return 1;
+}
+
+/* Drops the tangential ones of the n rows c->order that break other constraints, or go on, if they alone are stopped: W is roundoff there, since the
  * others, such as a drive, leave friction nothing to move, and the velocity is theirs. Their number is left in n. y: as before. */
 static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char *function) {
   int left = 0, flag = CP_SUCCESS;
@@ -405,8 +415,8 @@ static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char 
     if (!is_normal) {
       c->order[0] = row;
       flag        = stopBy(c, t, y, 1, function);
+      broken      = flag == CP_CONTACT_NO_SOLUTION || (!flag && !haveStopped(c, 1));
       c->order[0] = first;
-      broken      = flag == CP_CONTACT_NO_SOLUTION;
       N_VScale(1.0, c->trial, y);
       if (!flag || broken) flag = contactMeasure(c, t, y, function);
     }
@@ -426,13 +436,14 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *funct
     return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
   }
   N_VScale(1.0, y, c->trial);
-  int flag = stopBy(c, t, y, n, function);
-  if (flag != CP_CONTACT_NO_SOLUTION) return flag;
+  int flag         = stopBy(c, t, y, n, function);
+  const int unsure = !flag && !haveStopped(c, n);
+  if (flag != CP_CONTACT_NO_SOLUTION && !unsure) return flag;
   N_VScale(1.0, c->trial, y);
   flag = contactMeasure(c, t, y, function);
   if (!flag) flag = dropMoved(c, t, y, &n, function);
   if (flag || n == 0) return flag;
-  return n < all ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
+  return n < all || unsure ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
 }
 
 /* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts
@@ -878,6 +889,7 @@ void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype small = c->rtol > 0.0 ? c->atol / c->rtol : 0.0;
   c->noise_q              = fmin(c->small_q, CP_ITERATED * (size_q + small));
   c->round_q              = CP_FLOOR_FACTOR * DBL_EPSILON * size_q;
+  c->round_v              = CP_FLOOR_FACTOR * DBL_EPSILON * size_u;
   c->noise_v              = fmin(c->small_v, CP_ITERATED * size_u);
 }
 

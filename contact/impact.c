@@ -110,7 +110,7 @@ static int findWork(CPContact c, sunrealtype t, const sunrealtype *q) {
 static int othersHold(CPContact c, const sunrealtype *before, sunrealtype size) {
   EACH_LIVE(c, i)
     if (!c->is_contact[i] && c->lambda[i] != 0.0 &&
-        fabs(c->v[i] - before[i]) > fmax(CP_INEXACT * size, c->noise_v * c->scale[i]))
+        fabs(c->v[i] - before[i]) > fmax(CP_INEXACT * size, c->round_v * c->scale[i]))
       return 0;
   return 1;
 }
