@@ -6,9 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The first distance and the least one, as parts of the time from the start to tout. The least one bounds the
- * effort at jumps. */
-#define FIRST 1.0e-5
+/* The first distance, and the least one, which bounds the effort at jumps, as a part of the time from the start to tout */
 #define LEAST 1.0e-6
 /* After an event, where functions may be others, the first step gets a look, unless the newest one is nearer than this
  * part of the distance; if g depends on t, the distance is multiplied by it, and also where g begins to. */
@@ -45,7 +43,7 @@ void cpWatchContinue(CPWatch *w, int changed) {
 
 static void begin(CPWatch *w, sunrealtype a, sunrealtype tout) {
   w->begun = 1, w->depends = w->known = w->looks = 0;
-  w->begin = w->newest = a, w->size = FIRST * fabs(tout - a), w->changed = 0;
+  w->begin = w->newest = a, w->size = LEAST * fabs(tout - a), w->changed = 0;
   w->t = w->between = w->before = w->kept = NAN;
   memset(w->scale, 0, (size_t)w->n * sizeof *w->scale);
 }
