@@ -88,7 +88,7 @@ static int checkSurface(CPBodies b, const char *name, const Pair *pair, sunrealt
   sunrealtype g[3], t[2][3];
   Pose pose[2];
   bodiesPlaced(&b->m, pair, pose);
-  const int flag         = bodiesLevel(b->m.param, pair, &pose[0], &pose[1], g, t);
+  const int flag         = bodiesLevel(&b->m.space, b->m.param, pair, &pose[0], &pose[1], g, t);
   const sunrealtype size = sqrt(dot3(g, g));
   if (flag)
     return refused(b, CP_ILL_INPUT, "%s: the function of the surface fails at the placement (%d)",

@@ -363,31 +363,43 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
  *   the gap phi(x),   the sliding velocities t_i . x' -+ r t_j . omega, where t_j is the other tangent.
  *
  * All rows have the length |g|, so that multipliers are forces divided by |g|, and the friction
- * cone is as with |g| = 1. The tangents are the images of |g| e_x and |g| e_y under the reflection
- * that maps g to -s |g| e_z, where s is the sign of g_z (A. S. Householder, J. ACM 5, 1958). The
- * first one is multiplied by s, which makes both smooth in the plane, and (g, t_1, t_2)
- * right-handed. In space they jump with s, but Coulomb's law does not depend on them. */
+ * cone is as with |g| = 1. With a right-handed frame a_1, a_2, e, the tangents are the images of |g| a_1 and |g| a_2 under the
+ * reflection that maps g to -|g| e (A. S. Householder, J. ACM 5, 1958), so that (g, t_1, t_2) is right-handed. They are smooth but
+ * at g = -|g| e: no field of tangents is smooth on a whole sphere. Motions cross planes of symmetry, axes and diagonals of their
+ * bodies, and rest there, so that in space e is the direction that is farthest from the planes of symmetry of a cube, the
+ * incentre of the triangle between three of them, (1, 1 + sqrt 2, 1 + 2 sqrt 2). In the plane e changes its sign, and a_1 with it,
+ * where g does, by which the tangents do not change. */
 
 /* At the gradient g [3] of a surface: t, out, two tangents of its length */
-static void tangents(const Taylor *g, Taylor t[2][3]) {
-  const Taylor none   = taylorConstant(g->n, g->degree, 0);
-  const sunrealtype s = g[2].v < 0 ? -1 : 1;
-  Taylor square       = none;
+static void tangents(const Space *space, const Taylor *g, Taylor t[2][3]) {
+  static const sunrealtype in_space[3][3] = {
+      {0.9745098826128992, -0.0615385871024211, -0.21573940527226648},
+      {-0.0615385871024211, 0.851432708408057, -0.5208409981466113},
+      {0.21573940527226648, 0.5208409981466113, 0.8259425910209562}};
+  const sunrealtype s = g[2].v < 0 ? -1 : 1, in_plane[3][3] = {{s, 0, 0}, {0, 1, 0}, {0, 0, s}};
+  const sunrealtype(*frame)[3] = space->dimension == 3 ? in_space : in_plane, *e = frame[2];
+  const Taylor none = taylorConstant(g->n, g->degree, 0);
+  Taylor square     = none, middle[3];
   for (int k = 0; k < 3; k++) taylorAddProduct(1, &g[k], &g[k], &square);
   const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* undefined at g = 0 */
   const Taylor length = taylorOf(&square, l, r / 2, -r * r * r / 4);
   Taylor sum          = length;
-  taylorAdd(s, &g[2], &sum);
+  for (int k = 0; k < 3; k++) {
+    middle[k] = g[k];
+    taylorAdd(e[k], &length, &middle[k]); /* g + |g| e */
+    taylorAdd(e[k], &g[k], &sum);         /* |g| + e . g */
+  }
   const sunrealtype w  = sum.v > 0 ? 1 / sum.v : 0;
   const Taylor inverse = taylorOf(&sum, w, -w * w, 2 * w * w * w);
   for (int i = 0; i < 2; i++) {
-    const sunrealtype sign = i == 0 ? s : 1;
-    Taylor part            = none;
-    taylorAddProduct(sign, &g[i], &inverse, &part);
-    for (int k = 0; k < 3; k++) t[i][k] = none;
-    taylorAdd(sign, &length, &t[i][i]);
-    for (int k = 0; k < 2; k++) taylorAddProduct(-1, &part, &g[k], &t[i][k]);
-    taylorAdd(-s * sign, &g[i], &t[i][2]);
+    Taylor along = none, part = none;
+    for (int k = 0; k < 3; k++) taylorAdd(frame[i][k], &g[k], &along);
+    taylorAddProduct(1, &along, &inverse, &part);
+    for (int k = 0; k < 3; k++) {
+      t[i][k] = none;
+      taylorAdd(frame[i][k], &length, &t[i][k]);
+      taylorAddProduct(-1, &part, &middle[k], &t[i][k]);
+    }
   }
 }
 
@@ -431,14 +443,14 @@ static void surfaceJet(const Space *space, const sunrealtype *param, const Pair 
   }
   memset(jet, 0, sizeof *jet);
   level(param, &pair->surface, (sunrealtype[]){x[0].s, x[1].s, x[2].s}, &jet->s, g);
-  if (m->kind != LEVEL) tangents(g, t);
+  if (m->kind != LEVEL) tangents(space, g, t);
   for (int k = 0; k < 3; k++)
     bodiesAddScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
                     m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
 }
 
-int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
-                sunrealtype *g, sunrealtype t[2][3]) {
+int bodiesLevel(const Space *space, const sunrealtype *param, const Pair *pair, const Pose *a,
+                const Pose *b, sunrealtype *g, sunrealtype t[2][3]) {
   Moving d;
   sunrealtype x[3], phi;
   Taylor of_g[3], of_t[2][3];
@@ -449,7 +461,7 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
     x[k] = dot3(axis, d.x);
   }
   const int flag = level(param, &pair->surface, x, &phi, of_g);
-  tangents(of_g, of_t);
+  tangents(space, of_g, of_t);
   for (int k = 0; k < 3; k++) g[k] = of_g[k].v, t[0][k] = of_t[0][k].v, t[1][k] = of_t[1][k].v;
   return flag;
 }
@@ -507,20 +519,20 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
     product(space, &axis, &d, mask, order, &rate[k]);
     spin(space, &axis, 0, turns, order, &rate[3 + k]);
   }
-  if (m->kind == SLIP) tangents(n, t);
+  if (m->kind == SLIP) tangents(space, n, t);
   factorsOf(m->kind == SLIP ? t[m->i] : n, at, F);
   for (int k = 0; k < VARIABLES; k++)
     bodiesAddScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
 }
 
-int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
-                  sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]) {
+int bodiesNearest(const Space *space, const Pair *pair, const Pose *a, const Pose *b,
+                  sunrealtype *gap, sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]) {
   const Pose *pose[2] = {a, b};
   sunrealtype x[3], R[3][3], axis[3];
   Taylor of_gap, n[3], at[3], of_t[2][3];
   placeOf(pair, pose, x, R);
   const int none = closestPoints(&pair->solid[0], &pair->solid[1], x, R, 0, &of_gap, n, at);
-  tangents(n, of_t);
+  tangents(space, n, of_t);
   if (gap) *gap = of_gap.v;
   toSpace(b, pair->side[1].point, point);
   add3(1, b->r, point);

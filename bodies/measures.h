@@ -159,13 +159,13 @@ void bodiesAddScaled(const Space *space, const Taylor *F, int n, const Jet *C, c
                      Mask mask, Order order, Jet *jet);
 /* At P_b, for the poses of both sides: the gradient g of the surface and its tangents t, all three
  * of length |g|, in the axes of side a. Returns what the function of the surface returned. */
-int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
-                sunrealtype *g, sunrealtype t[2][3]);
+int bodiesLevel(const Space *space, const sunrealtype *param, const Pair *pair, const Pose *a,
+                const Pose *b, sunrealtype *g, sunrealtype t[2][3]);
 
 /* The same where the solids of the pair are nearest, with |g| = 1; point: out, on the surface of b, in space. Returns 1 if there
  * is no such place, or more than one (closest.h). gap: out, may be NULL */
-int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
-                  sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]);
+int bodiesNearest(const Space *space, const Pair *pair, const Pose *a, const Pose *b,
+                  sunrealtype *gap, sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]);
 
 /* The straight part of a rope: its direction psi in the plane of side `from`; out: the length of the tangent, or NAN if pulleys
  * overlap. */

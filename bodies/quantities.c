@@ -280,11 +280,11 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
     return CP_SUCCESS;
   }
   if (bodiesRowTerm(b, &b->row[joint->first], 0)->m.kind == LEVEL &&
-      bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
+      bodiesLevel(&b->space, b->param, pair, pose[0], pose[1], own[0], own + 1))
     return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
                     "%s: the function of the surface failed", b->text + joint->name);
   if (contact->on == CP_ON_SHAPE)
-    bodiesNearest(pair, pose[0], pose[1], NULL, frame, own[0], own + 1);
+    bodiesNearest(&b->space, pair, pose[0], pose[1], NULL, frame, own[0], own + 1);
   const sunrealtype size = sqrt(dot3(own[0], own[0]));
   for (int k = 0; k < 3; k++) { /* z, x, y */
     sunrealtype in_body[3] = {0, 0, 0};

@@ -133,7 +133,7 @@ Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
     Pose pose[2];
     n = pairOf(m, shape, i, &pair);
     bodiesPlaced(m, &pair, pose);
-    if (bodiesNearest(&pair, &pose[0], &pose[1], &gap, point, normal, t)) {
+    if (bodiesNearest(&m->space, &pair, &pose[0], &pose[1], &gap, point, normal, t)) {
       touching = SHAPES_UNCLEAR;
       continue;
     }
