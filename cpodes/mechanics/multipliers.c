@@ -151,9 +151,10 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
       before[j] = it->f[j];
     }
     /* Multipliers that are zero, as at an event at which a contact opens, are known only up to the
-     * roundoff of the forces. */
+     * roundoff of the forces, that of the solver included. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
-    const int stagnates = change <= roundoffOf(mech) * size && !(change < 0.5 * last);
+    const int rounded   = change <= roundoffOf(mech) * size || moved <= roundoffOf(mech) * total;
+    const int stagnates = k > 0 && rounded && !(change < 0.5 * last);
     const int converged = resolved || stagnates || change <= CP_ITERATED * size;
     last                = change;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
