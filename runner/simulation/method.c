@@ -65,16 +65,11 @@ static MethodFound find_table(const char *name, Method *method) {
 
 MethodFound method_find(const char *name, Method *method) {
   for (int i = 0; i < NUM_METHODS; i++) {
-    if (strcmp(name, methods[i].name)) continue;
+    if (strcasecmp(name, methods[i].name)) continue;
     *method = methods[i];
     return METHOD_FOUND;
   }
   return find_table(name, method);
-}
-
-void method_suggested(const char *name, Method *method) {
-  for (int i = 0; i < NUM_METHODS; i++)
-    if (!strcasecmp(name, methods[i].name)) *method = methods[i];
 }
 
 bool method_is_radau(const Method *method) { return strncmp(method->table, "RADAU", 5) == 0; }
@@ -145,7 +140,7 @@ int method_resolve(Method *method, const CPPlugin *model, double t_end, double r
   CPMechFree(&mech);
   snprintf(reason, METHOD_REASON, "%s", suggest.reason);
   if (strcmp(method->name, "auto")) return suggest.stiff;
-  if (method_is_chosen(method, model)) method_suggested(suggest.method, method);
+  if (method_is_chosen(method, model)) method_find(suggest.method, method);
   else {
     snprintf(reason, METHOD_REASON, "the model's own choice");
     method_find(name, method);

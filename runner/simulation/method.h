@@ -21,7 +21,7 @@ typedef struct {
 const Method *method_at(int i);
 /* FIXED_STEP: a table without an embedded method, which runs do not support */
 typedef enum { METHOD_FOUND, METHOD_UNKNOWN, METHOD_FIXED_STEP } MethodFound;
-/* Finds one of those, or a table, by name. method: out. */
+/* Finds one of those, in capitals or not, or a table, by name. method: out. */
 MethodFound method_find(const char *name, Method *method);
 /* The same, with a complaint about a wrong name. Returns 0 or -1. */
 int parse_method(const char *option, const char *name, Method *method);
@@ -29,8 +29,6 @@ int parse_method(const char *option, const char *name, Method *method);
 bool method_is_radau(const Method *method);
 /* Is its step limited by stability, so that it follows all oscillations of a stiff model? */
 bool method_is_explicit(const Method *method);
-/* The method that CPMechSuggestMethod names ("DOP853"). method: out. */
-void method_suggested(const char *name, Method *method);
 /* Is it "auto", and does the model leave the choice to its stiffness? */
 bool method_is_chosen(const Method *method, const CPPlugin *model);
 enum { METHOD_REASON = 300 };

@@ -265,7 +265,7 @@ static int configure(CPIntegrator mem, const char *name, void *data) {
   Problem *p           = &run->problem;
   const bool first     = !strcmp(name, p->settings.method.table),
              was_short = !strcmp(p->settings.method.name, "bs32");
-  if (!first) method_suggested(name, &p->settings.method);
+  if (!first) method_find(name, &p->settings.method);
   const int flag = problem_configure(p, mem);
   if (flag || first) return flag;
   RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1};

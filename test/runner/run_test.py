@@ -91,7 +91,7 @@ class Result(RunTest):
         self.assertNotEqual(*ends)
 
     def test_every_method_and_solver_runs_the_pendulum(self):
-        methods = "auto bdf bdf2 adams adams-newton dop853 bs54 bs32 dopri5 radau radau5 radau9 radau13 ARKODE_BOGACKI_SHAMPINE_4_2_3".split()
+        methods = "auto bdf BDF bdf2 adams adams-newton dop853 bs54 bs32 dopri5 radau radau5 radau9 radau13 ARKODE_BOGACKI_SHAMPINE_4_2_3".split()
         for method in methods:
             self.assertEqual(self.run_json("pendulum", "--method", method)["ending"], "done")
         for solver in "auto schur sparse qr".split():
