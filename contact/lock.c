@@ -90,21 +90,13 @@ static void tellClosed(CPContact c, sunrealtype t, char *text, size_t length) {
     snprintf(text + used, length - used, P->ncontacts > 1 ? " hold it" : " holds it");
 }
 
-/* Returns the row of a motion that ends at (t, y), or -1. load [na]: workspace. holds [length]: out, what is said of the closed contacts */
-static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, char *holds,
-                     size_t length) {
+/* The row of a motion that ends at (t, y) since the contact of law k of the closed ones holds it, or -1. load [na]: workspace */
+static int rowHeldBy(CPContact c, sunrealtype t, N_Vector y, int k, sunrealtype *load) {
   const char *function = "CPSessionRun";
   int row              = -1;
-  if (contactMeasure(c, t, y, function)) return -1;
-  /* What has gone below the tolerance of gaps counts as closed. */
-  EACH_NEAR(c, i)
-    if (!c->point[i].is_elastic && c->scale[c->point[i].normal] > 0.0)
-      c->tol_q = fmax(c->tol_q, -2.0 * c->p[c->point[i].normal] / c->scale[c->point[i].normal]);
   gatherClosed(c, t);
-  const int k = fastest(c);
-  if (c->problem.n == 0 || contactDelassus(c, t, y, function)) return -1;
+  if (contactDelassus(c, t, y, function)) return -1;
   const sunrealtype with = mobility(c, k);
-  tellClosed(c, t, holds, length);
   if (findLoad(c, t, y, k, load) || switchLoaded(c, load, 0)) return -1;
   const int moves  = !contactDelassus(c, t, y, function) && with > CP_ROUNDED * mobility(c, k);
   const int passes = isAdmissible(c, t, y);
@@ -112,6 +104,26 @@ static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, 
     if (load[i] > 0.0 && (row < 0 || load[i] > load[row])) row = i;
   if (switchLoaded(c, load, 1)) return -1;
   return moves && isAdmissible(c, t, y) ? -1 : row;
+}
+
+/* Returns the row of a motion that ends at (t, y), or -1. The contact that approaches fastest is asked first; the others as well, since
+ * a drive may push a body that only passes on to a floor what it gets. load [na]: workspace. holds [length]: out, what is said of
+ * the closed contacts */
+static int lockedRow(CPContact c, sunrealtype t, N_Vector y, sunrealtype *load, char *holds,
+                     size_t length) {
+  if (contactMeasure(c, t, y, "CPSessionRun")) return -1;
+  /* What has gone below the tolerance of gaps counts as closed. */
+  EACH_NEAR(c, i)
+    if (!c->point[i].is_elastic && c->scale[c->point[i].normal] > 0.0)
+      c->tol_q = fmax(c->tol_q, -2.0 * c->p[c->point[i].normal] / c->scale[c->point[i].normal]);
+  gatherClosed(c, t);
+  if (c->problem.n == 0) return -1;
+  const int n = c->problem.ncontacts, first = fastest(c);
+  tellClosed(c, t, holds, length);
+  int row = rowHeldBy(c, t, y, first, load);
+  for (int k = 0; k < n && row < 0; k++)
+    if (k != first) row = rowHeldBy(c, t, y, k, load);
+  return row;
 }
 
 int contactTell(CPContact c, sunrealtype t, N_Vector y, int flag, const char *function) {

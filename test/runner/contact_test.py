@@ -350,6 +350,33 @@ run: {t_end: 3}
                         process, 'drive "ram" cannot move "plate" beyond 0.9 m: contact "anvil" holds it', status=FAILED
                     )
 
+    def test_a_drive_that_presses_a_body_against_a_floor_is_told_as_a_lock(self):
+        """The body passes on what it gets, also where all is at rest: impulses of its contacts with the floor do not load the drive."""
+        file = self.folder / "sandwich.yaml"
+        for motion in "0.5 m/s*t", "0.5 m/s^2*t^2", "0.5 m/s^2*max(t - 0.2 s, 0 s)^2":
+            file.write_text(f"""
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {{name: plate, mass: 1, inertia: 0.1, at: [0, 1]}}
+  - {{name: work, mass: 0.5, inertia: 0.1}}
+joints:
+  - {{name: rail, kind: prismatic, b: plate, at: [0, 1], axis: [0, -1]}}
+drives:
+  - {{name: ram, of: rail, motion: "{motion}"}}
+contacts:
+  - {{name: left, b: work, in: bodies, at: [0, 0], axis: [0, 1], at_b: [-0.2, 0], friction: 0.3}}
+  - {{name: right, b: work, in: bodies, at: [0, 0], axis: [0, 1], at_b: [0.2, 0], friction: 0.3}}
+  - {{name: top_left, a: work, b: plate, in: bodies, at: [0, 1], axis: [0, 1], at_b: [-0.1, 0], friction: 0.3}}
+  - {{name: top_right, a: work, b: plate, in: bodies, at: [0, 1], axis: [0, 1], at_b: [0.1, 0], friction: 0.3}}
+run: {{t_end: 1}}
+""")
+            for method, coordinates in ("dop853", "absolute"), ("bdf", "absolute"), ("radau", "joint"):
+                with self.subTest(motion=motion, method=method, coordinates=coordinates):
+                    process = cpodes("run", file, "--method", method, "--coordinates", coordinates)
+                    self.assert_refused(process, 'drive "ram" cannot move "plate" beyond ', status=FAILED)
+                    self.assertRegex(process.stderr, "contact .*left.*right.* hold it")
+
     def test_a_drive_against_a_stop_of_its_linkage_is_told_as_a_lock(self):
         """The loop carries what the stop needs, so that its impulse moves nothing but by roundoff."""
         file = self.folder / "crank.yaml"
