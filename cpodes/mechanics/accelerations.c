@@ -326,11 +326,14 @@ int cpMechUdotJac(CPMech mech, const CPMechState *s, SUNMatrix Uq, SUNMatrix Uu,
   return flag;
 }
 
-/* The model's udot does not know about motions, nor about rows that are off unless it is told. */
-int cpMechKnowsUdot(const CPMech mech) {
-  return mech->eq->udot && !mech->operators && mech->motions->count == 0 &&
-         mech->forces.count == 0 &&
+/* The model does not know about motions, nor about rows that are off unless it is told. */
+int cpMechIsAsModelled(const CPMech mech) {
+  return mech->motions->count == 0 && mech->forces.count == 0 &&
          (mech->eq->use_rows || !memchr(mech->rows.off, 1, (size_t)mech->m));
+}
+
+int cpMechKnowsUdot(const CPMech mech) {
+  return mech->eq->udot && !mech->operators && cpMechIsAsModelled(mech);
 }
 
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {

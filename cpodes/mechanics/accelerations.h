@@ -12,7 +12,9 @@ void cpMechStageFree(CPMech mech);
 
 /* As cpMechSolve, with the newest f, b, M and A, which must be those at s. */
 int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* Does udot, given in addition to M, describe the whole system, with no row off and no motion? */
+/* Are the accelerations those of the model: is there no motion and no added force, and no row off that use_rows does not tell of? */
+int cpMechIsAsModelled(const CPMech mech);
+/* Does udot, given in addition to M, describe the whole system? */
 int cpMechKnowsUdot(const CPMech mech);
 /* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);

@@ -348,7 +348,7 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
   cpPartialsKeep(P, &s, check->a, check->at.lambda);
   flag           = cpPartialsGiven(P);
   P->sixth_order = CP_SIXTH_ORDER_STEP;
-  if (flag > 0 && !kkt && !mech->operators) { /* udot_jac leaves u' to M and A, as udot may */
+  if (!flag && P->leaves_udot) { /* to M and A, as udot may */
     cpPartialsFree(&P);
     return CP_SUCCESS;
   }

@@ -53,18 +53,22 @@ int cpPassesCreate(CPPartials P) {
   const int all_are_noisy = b_is_noisy && !P->kkt; /* HALF: u' and lambda follow from b */
   int flag                = CP_SUCCESS;
   for (int by = 0; by < CP_DIRECTIONS; by++)
-    for (int kind = 0; !flag && kind < 5; kind++) {
-      const int forces = kind == 4, sparse = kind & 1, noisy = kind == 2 || kind == 3;
-      CPPass *pass = &P->pass[P->npasses];
-      int any      = 0;
-      *pass        = (CPPass){
-                 .by = (CPDirection)by, .forces = forces, .root = noisy ? CP_INEXACT : CP_HALF_DIGITS};
+    for (int kind = 0; !flag && kind < CP_PASS_KINDS; kind++) {
+      const int forces = kind == 4, stands_in = kind == 5, sparse = kind & 1 && !stands_in,
+                noisy = kind == 2 || kind == 3 || (stands_in && all_are_noisy);
+      CPPass *pass    = &P->pass[P->npasses];
+      int any         = 0;
+      *pass           = (CPPass){.by        = (CPDirection)by,
+                                 .forces    = forces,
+                                 .stands_in = stands_in,
+                                 .root      = noisy ? CP_INEXACT : CP_HALF_DIGITS};
       for (int of = 0; of < CP_OUTPUTS; of++) {
         const CPBlock *block = &P->block[of][by];
         const int is_noisy   = all_are_noisy || (b_is_noisy && of == CP_OF_B);
-        pass->of[of]         = forces ? of == CP_OF_F && cpForcesAreDisplaced(P, pass->by)
-                                      : block->exists && !block->given &&
-                                    (block->J.start != NULL) == sparse && is_noisy == noisy;
+        pass->of[of]         = forces      ? of == CP_OF_F && cpForcesAreDisplaced(P, pass->by)
+                               : stands_in ? of == CP_OF_F && !P->kkt && block->given
+                                           : block->exists && !block->given &&
+                                         (block->J.start != NULL) == sparse && is_noisy == noisy;
         any |= pass->of[of];
       }
       if (!any) continue;
@@ -218,7 +222,8 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
 int cpPartialsDifferences(CPPartials P, int forces, const double *ewt) {
   int flag = CP_SUCCESS;
   for (int k = 0; !flag && k < P->npasses; k++)
-    if (!forces || P->pass[k].forces) flag = runPass(P, &P->pass[k], ewt);
+    if (P->pass[k].forces || (!forces && (!P->pass[k].stands_in || P->leaves_udot)))
+      flag = runPass(P, &P->pass[k], ewt);
   return flag;
 }
 

@@ -62,19 +62,21 @@ typedef struct {
   CPDirection by;
   int whole;          /* 1: outputs have all their terms, also those that do not depend on it */
   int forces;         /* 1: only the forces that cpForcesDisplaced evaluates; they are added to F */
+  int stands_in;      /* 1: for udot_jac where that is of no use */
   int of[CP_OUTPUTS]; /* 1: takes part */
   double root;        /* relative increment: square root of the noise of the outputs */
   /* if start is NULL, there are no groups, and columns are perturbed one by one */
   CPColoring colors;
 } CPPass;
-enum { CP_MAX_PASSES = 5 * CP_DIRECTIONS };
+enum { CP_PASS_KINDS = 6, CP_MAX_PASSES = CP_PASS_KINDS * CP_DIRECTIONS };
 
 typedef struct CPPartials_ *CPPartials;
 struct CPPartials_ {
   CPArena arena;
   CPMech mech;
-  int kkt;       /* 0: CP_NEWTON_HALF */
-  int sparse;    /* K, C, Bq, Bu by differences are sparse, as M and A are */
+  int kkt;    /* 0: CP_NEWTON_HALF */
+  int sparse; /* K, C, Bq, Bu by differences are sparse, as M and A are */
+  int leaves_udot; /* HALF: udot_jac has left the derivatives of u' to M and A, or does not know which rows are off */
   int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
   /* > 0: differences are results, not parts of an iteration, and are of sixth order, with increments of this part of the
    * sizes of variables */

@@ -303,9 +303,14 @@ int cpPartialsGiven(CPPartials P) {
       if (P->block[CP_OF_F][by].given) cpMatZero(&P->block[CP_OF_F][by].J);
     flag = addForces(P);
   } else if (any[CP_OF_F]) {
-    flag = P->kkt ? cpMechCall(mech, dynamics_jac, t, q, u, z, a, lambda, F[0], F[1], F[2])
-                  : cpMechUdotJac(mech, &(CPMechState){t, q, u, z}, F[0], F[1], F[2]);
-    flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
+    if (P->kkt) flag = cpMechCall(mech, dynamics_jac, t, q, u, z, a, lambda, F[0], F[1], F[2]);
+    else if (mech->operators || cpMechIsAsModelled(mech))
+      flag = cpMechUdotJac(mech, &(CPMechState){t, q, u, z}, F[0], F[1], F[2]);
+    else flag = 1;
+    P->leaves_udot = !P->kkt && flag > 0 && !mech->operators;
+    flag           = P->leaves_udot
+                         ? CP_SUCCESS
+                         : take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
     if (!flag) flag = addForces(P);
   }
   if (!flag && any[CP_OF_B]) {

@@ -122,6 +122,87 @@ START_TEST(half_the_matrix_solves_the_system) {
 }
 END_TEST
 
+/* Two unit masses on springs, 0 = q_0 - q_1, whose accelerations by udot are those of the tied masses. */
+static int springs(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *data) {
+  (void)t, (void)z, (void)data;
+  f[0] = -3.0 * q[0], f[1] = -5.0 * q[1] - 0.2 * u[1];
+  return 0;
+}
+static int unit_masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1.0;
+  return 0;
+}
+static int tie(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = q[0] - q[1];
+  return 0;
+}
+static int tie_rate(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                    void *data) {
+  (void)q;
+  return tie(t, u, v, data);
+}
+static int tie_row(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(A, 0, 0) = 1.0, SM_ELEMENT_D(A, 0, 1) = -1.0;
+  return 0;
+}
+static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                void *data) {
+  (void)t, (void)q, (void)u, (void)b, (void)data;
+  return 0;
+}
+static int tied(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                sunrealtype *a, sunrealtype *lambda, void *data) {
+  sunrealtype f[2];
+  springs(t, q, u, z, f, data);
+  a[0] = a[1] = 0.5 * (f[0] + f[1]), lambda[0] = f[0] - a[0];
+  return 0;
+}
+static int tied_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)Uz;
+  for (int i = 0; i < 2; i++)
+    SM_ELEMENT_D(Uq, i, 0) = -1.5, SM_ELEMENT_D(Uq, i, 1) = -2.5, SM_ELEMENT_D(Uu, i, 1) = -0.1;
+  return failure(data);
+}
+
+/* udot_jac serves while the row is on. Where it is off, or udot_jac leaves u' to M and A, the matrix has derivatives by differences. */
+START_TEST(derivatives_of_accelerations_are_those_of_the_rows_that_are_on) {
+  static const struct {
+    int on, code, calls;
+    double bound;
+  } CASE[] = {{1, 0, 1, GIVEN}, {0, 0, 0, COARSE}, {1, 1, 1, COARSE}, {1, 0, 1, GIVEN}};
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,  .np = 1,       .nv = 1,      .na = 1,   .M = unit_masses,
+      .f = springs,          .p = tie, .v = tie_rate, .A = tie_row, .b = no_b, .udot = tied,
+      .udot_jac = tied_jac};
+  CPMechNewtonMem newton = NULL;
+  y                      = VECTOR(0.3, 0.3, 0.4, 0.4);
+  mech                   = create_mech(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
+  ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
+  ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
+  for (size_t k = 0; k < sizeof CASE / sizeof CASE[0]; k++) {
+    int renewed = 0;
+    device      = (Device){.fails = CASE[k].code != 0, .code = CASE[k].code};
+    ck_assert_int_eq(CPMechSetActive(mech, &CASE[k].on), CP_SUCCESS);
+    SUNMatrix J = ode_jacobian(mech, TIME, y);
+    ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, 0, GAMMA, &renewed), CP_SUCCESS);
+    ck_assert_int_eq(device.calls, CASE[k].calls);
+    ck_assert_int_eq(SUNLinSolSetup(newton->LS, newton->matrix), 0);
+    ck_assert_double_le(system_residual(newton, y, J, GAMMA), CASE[k].bound);
+    SUNMatDestroy(J);
+  }
+  cpMechNewtonFree(&newton);
+  destroy();
+}
+END_TEST
+
 /* At rest at 0 the matrix is diag(1 + 0.7 gamma, 1 + gamma, 1 + 0) except for -gamma beside its
  * first entry, which is exactly zero with the derivative 4 instead of -0.7 and gamma = 1/4. */
 START_TEST(a_singular_matrix_is_recoverable) {
@@ -311,6 +392,7 @@ TEST_SUITE(newton_operators) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, half_the_matrix_solves_the_system, 0, 2);
   tcase_add_loop_test(tc, kinematics_of_the_user_are_part_of_the_matrix, 0, 2);
+  tcase_add_test(tc, derivatives_of_accelerations_are_those_of_the_rows_that_are_on);
   tcase_add_test(tc, a_singular_matrix_is_recoverable);
   tcase_add_test(tc, auto_takes_half_if_there_are_derivatives);
   tcase_add_test(tc, kkt_of_operators_is_refused);
