@@ -8,6 +8,7 @@
 #include "constraints.h"
 #include "forces.h"
 #include "functions.h"
+#include "kinematics.h"
 #include "motions.h"
 
 #include "cpodes/projector/newton.h"
@@ -224,6 +225,40 @@ static double contradiction(CPMech mech, const CPMechState *s, const double *a, 
   return largest;
 }
 
+/* The largest entry of a dependent row beside the largest one of the shortest independent row, at least 1: roundoff of the latter's b is
+ * multiplied by as much where it determines the former's. Entries of coordinates of joints cancel: those of a loop's joint along an axis of
+ * space vanish where the loop turns across that, but not the roundoff of its b. */
+CP_RARE static double amplification(CPMech mech) {
+  const CPMat *A = &mech->kkt->A;
+  double *length = mech->solve.residual, longest = 0.0, shortest = INFINITY;
+  memset(length, 0, (size_t)mech->m * sizeof *length);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      length[cpMatRow(A, j, k)] = fmax(length[cpMatRow(A, j, k)], fabs(A->value[k]));
+  for (int i = 0; i < mech->m; i++) {
+    if (mech->rows.off[i]) continue;
+    if (mech->kkt->is_dependent[i]) longest = fmax(longest, length[i]);
+    else shortest = fmin(shortest, length[i]);
+  }
+  return mech->eq->typical > 0.0 && shortest > 0.0 ? fmax(1.0, longest / shortest) : 1.0;
+}
+
+/* *open <- what dependent rows contradict each other by, since the state is off the manifold by p and v that none of them can change: these
+ * turn with a loop in coordinates of joints, so that A u' - b = 2 w v + w^2 p. */
+CP_RARE static int openAccelerations(CPMech mech, const CPMechState *s, double *open) {
+  const double turn = cpMechFastestTurn(mech, s->u);
+  double *r         = mech->solve.residual;
+  *open             = 0.0;
+  if (!(mech->eq->typical > 0.0 && turn > 0.0)) return CP_SUCCESS;
+  int flag = cpMechPositions(mech, s->t, s->q, r);
+  for (int i = 0; !flag && i < mech->m; i++)
+    if (!mech->rows.off[i]) *open = fmax(*open, turn * turn * fabs(r[i]));
+  if (!flag) flag = cpMechVelocities(mech, s->t, s->q, s->u, r);
+  for (int i = 0; !flag && i < mech->m; i++)
+    if (!mech->rows.off[i]) *open = fmax(*open, 2.0 * turn * fabs(r[i]));
+  return flag;
+}
+
 CP_RARE static int checkDependent(CPMech mech, const CPMechState *s, const double *f,
                                   const double *b, const double *a) {
   int worst      = -1;
@@ -245,7 +280,11 @@ CP_RARE static int checkDependent(CPMech mech, const CPMechState *s, const doubl
   const double fastest = cpLargest(s->u, mech->nu);
   const double rounded = 1.0e2 * CP_UROUND * (cpLargest(size, mech->nu) + fastest * fastest) *
                          cpLargest(A->value, (int)cpMatFirst(A, A->cols));
-  if (r <= CP_CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
+  const double known = CP_CONTRADICTION * terms + part * largestProduct(A, size);
+  double open        = 0.0;
+  if (r <= known + rounded) return CP_SUCCESS;
+  const int flag = openAccelerations(mech, s, &open);
+  if (flag || r <= known + amplification(mech) * (rounded + CP_FLOOR_FACTOR * open)) return flag;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions->count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,

@@ -74,6 +74,17 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
   return flag;
 }
 
+double cpMechFastestTurn(const CPMech mech, const double *u) {
+  const CPEquations *model = mech->eq;
+  double fastest           = 0.0;
+  for (int j = 0, k = 0; j < mech->nu; j++) {
+    const int i = mech->coords->pair[j];
+    for (k = 0; i >= 0 && k < model->nangles && model->angles[k] != i;) k++;
+    if (i < 0 || k < model->nangles) fastest = fmax(fastest, fabs(u[j]));
+  }
+  return fastest;
+}
+
 double cpMechLargestCoordinate(const CPMech mech, const double *q) {
   const CPMechQuaternion *Q = mech->coords->quaternions;
   double largest            = mech->eq->typical;

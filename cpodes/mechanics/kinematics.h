@@ -30,6 +30,8 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
 /* Returns the largest |q_i| that is not in a quaternion, whose size 1 says nothing about lengths, which may be
  * micrometres. */
 double cpMechLargestCoordinate(const CPMech mech, const double *q);
+/* Returns the largest rate of an angle in u. */
+double cpMechFastestTurn(const CPMech mech, const double *u);
 /* Normalises quaternions and norms in place. Returns 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 

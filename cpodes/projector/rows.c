@@ -185,6 +185,24 @@ static int secondDifference(CPNewton *newton, sunrealtype t, N_Vector y, double 
  * from a thirtieth of q to 4 q. */
 static const double MULTIPLES[] = {1.0, 2.0, 4.0, 0.5, 0.25, 0.125, 8.0, 16.0};
 
+/* bound_i += sum_k |mu_k| bound_k, where g_i = sum_k mu_k g_k is the gradient of a residual above eps: corrections make those of the rows k
+ * zero, but for their roundoff, and thereby that of a dependent row i the combination of their errors. Rows k with short gradients, which
+ * have the same roundoff as others, have large mu_k. Returns 1 if a bound has grown. */
+static int addCombined(CPNewton *newton, double eps, double *bound, double *mu) {
+  const CPRows *rows = newton->rows;
+  int any            = 0;
+  if (newton->rank.ndependent == 0 || newton->rank.rank < 0) return 0;
+  for (int i = 0; i < rows->m; i++) {
+    double sum = 0.0;
+    if (!(fabs(rows->c[i]) > eps * rows->size[i] && fabs(rows->c[i]) > bound[i])) continue;
+    if (newton->parts->combination(newton, i, mu)) return any;
+    for (int k = 0; k < rows->m; k++)
+      if (k != i && !rows->is_idle[k]) sum += fabs(mu[k]) * bound[k];
+    bound[i] += sum, any = 1;
+  }
+  return any;
+}
+
 /* The terms of c may be larger than G and y show: a motion g(t) in it has the roundoff of t, and states may
  * be displacements. Residuals are noise, too, if second differences of c along the next correction are as
  * large as c: those of a smooth c vanish over such distances, even if G is wrong. */
@@ -202,6 +220,7 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (flag < 0) return flag;
   for (int i = 0; !flag && i < rows->m; i++) bound[i] += rows->b[i];
   if (areWithin(rows, eps, 1.0, bound)) return 1;
+  if (addCombined(newton, eps, bound, rows->b) && areWithin(rows, eps, 1.0, bound)) return 1;
   flag                    = newton->parts->direction(newton, newton->x);
   const sunrealtype *step = N_VGetArrayPointer(newton->x);
   double reach            = 0.0; /* of the correction, in tolerances */

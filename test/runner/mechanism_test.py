@@ -35,6 +35,32 @@ class Mechanisms(RunnerTest):
                 self.assert_done(process)
                 self.assertIn("verdict       ok", process.stdout)
 
+    def test_redundant_loops_may_tumble(self):
+        """In joint coordinates the gradient of a loop's row along an axis of space vanishes, and its roundoff does not, as the loop turns."""
+        file = self.folder / "tumble.yaml"
+        file.write_text("""
+dimension: 2
+gravity: [0, -9.81]
+run: {t_end: 3}
+bodies:
+  - {name: frame, mass: 0.5, inertia: 0.05, at: [0, 0], spin: 5, velocity: [1, 4]}
+  - {name: arm, mass: 2, inertia: 0.03, at: [0.5, -0.15], spin: 5, velocity: [1.75, 6.5]}
+joints:
+  - {name: hinge, kind: revolute, a: frame, b: arm, at: [-0.11, 0.28]}
+  - {name: second, kind: revolute, a: frame, b: arm, at: [-0.15, -0.6]}
+  - {name: line, kind: point_on_line, a: frame, b: arm, at: [0.5, -0.15], axis: [0.272, -0.7574]}
+""")
+        centre, velocity = 2 * (0.5 - 0.15j) / 2.5, (0.5 * (1 + 4j) + 2 * (1.75 + 6.5j)) / 2.5
+        place = centre + 3 * velocity - 0.5j * 9.81 * 9 - centre * cmath.exp(15j)  # of the frame, which is rigid with the arm
+        for method, rtol in itertools.product(("dop853", "radau", "bdf"), (1e-4, 1e-6, 1e-8)):
+            with self.subTest(method=method, rtol=rtol):
+                tolerances = "--rtol", str(rtol), "--atol", str(rtol)
+                result = self.run_json(file, "--coordinates", "joint", "--method", method, *tolerances)
+                self.assertEqual(result["verdict"], "ok")
+                x, y, angle = result["end"]["y"][:3]
+                self.assertLess(abs(complex(x, y) - place), 100 * rtol * abs(place))
+                self.assertLess(abs(angle - 15), 100 * rtol * 15)
+
     def test_a_motor_turns_up_to_the_dead_centre(self):
         time = math.acos((0.3**2 + 0.5**2 - 0.45**2) / (2 * 0.3 * 0.5)) / 2 # from the comment in the file
         for method in "dop853", "bdf", "radau":

@@ -101,6 +101,7 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   double *x          = NV_DATA_S(p->x);
   p->q               = y;
   p->positions       = NULL;
+  p->open            = 0.0;
   p->rates_are_known = 0;
   own->q_is_known    = 0;
   newton->self       = p;
@@ -142,7 +143,8 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     newton           = cpMechPlace(own, which, y);
     CPMechProblem *p = &own->problem[which];
     if (which == CP_VELOCITIES && isOn(own, CP_POSITIONS))
-      p->positions = own->problem[CP_POSITIONS].rows.c;
+      p->positions = own->problem[CP_POSITIONS].rows.c,
+      p->open      = factor < 1.0 ? cpLargest(p->positions, mech->m) : 0.0;
     if (newton->valid)
       flag = cpMechMeasureRows(p, ewt); /* The other problem may have made these factors. */
     if (flag) return flag;

@@ -61,7 +61,8 @@ typedef struct {
   CPRows rows;
   long int measured;       /* number of the factors whose rows have these sizes */
   const double *positions; /* velocities: [m] residuals of the positions at q, or NULL */
-  double *rates;           /* [m] v - A u at q and rates_t */
+  double open; /* velocities: the largest of these where q is as near as roundoff permits, else 0 */
+  double *rates; /* [m] v - A u at q and rates_t */
   sunrealtype rates_t;
   int rates_are_known;     /* 1: rates are those of q, and so is mech->A */
   int derivative_is_right; /* 1: A has been compared with differences */

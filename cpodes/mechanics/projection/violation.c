@@ -2,6 +2,7 @@
  * why an iteration does not converge. */
 #include "cpodes/base/random.h"
 #include "cpodes/mechanics/functions.h"
+#include "cpodes/mechanics/kinematics.h"
 #include "cpodes/mechanics/motions.h"
 #include "projection.h"
 
@@ -13,7 +14,8 @@ static int lift(CPNewton *newton, const double *r, double *x) {
   return cpMechLift(newton->self, r, x, CP_CG_RTOL_OF_STATE);
 }
 
-/* In coordinates of joints terms cancel in the entries of A, which all have those of the poses: the largest ones count for all rows. */
+/* In coordinates of joints terms cancel in the entries of A, which all have those of the poses: the largest ones count for all rows. Where
+ * a loop turns as a whole, what its joint is open by turns with it, and rows that depend on each other cannot make that rate zero. */
 static int terms(CPNewton *newton, N_Vector x, double *result) {
   const CPMechProblem *p = newton->self;
   const CPMechFactors *f = p->factors;
@@ -21,7 +23,9 @@ static int terms(CPNewton *newton, N_Vector x, double *result) {
   if (f->saddle) {
     cpMechSizes(p, NV_DATA_S(x), size);
     cpMatAbsTimes(&f->A, size, result);
-    const double least = p->own->mech->eq->typical > 0.0 ? cpLargest(result, f->A.rows) : 0.0;
+    double least = p->own->mech->eq->typical > 0.0 ? cpLargest(result, f->A.rows) : 0.0;
+    if (least > 0.0 && p->open > 0.0)
+      least += cpMechFastestTurn(p->own->mech, NV_DATA_S(x)) * p->open / CP_UROUND;
     for (int i = 0; i < f->A.rows; i++) result[i] = fmax(result[i], least);
   }
   return f->saddle != NULL;
