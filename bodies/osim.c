@@ -178,10 +178,18 @@ static int listBodies(Osim *o) {
   return 0;
 }
 
-/* The start value or speed of a coordinate. data: an Osim */
-static sunrealtype *coordinateAt(Robot *r, void *data, const char *name, int is_rate) {
+/* The start value or speed of a coordinate. data: an Osim. One that turns and slides at once has any unit. */
+static sunrealtype *coordinateAt(Robot *r, void *data, const char *name, int is_rate,
+                                 const char **unit) {
   Osim *o     = data;
   const int i = osimCoordinate(o, name);
+  int moves   = 0; /* 1: along an axis; 2: about one */
+  for (int k = 0; k < o->njoints; k++)
+    for (int a = 0; a < o->joint[k].nmotions; a++)
+      if (o->joint[k].motion[a].of != NONE && o->joint[k].first + o->joint[k].motion[a].of == i)
+        moves |= o->joint[k].motion[a].about ? 2 : 1;
+  if (moves == 1) *unit = is_rate ? "m/s" : "m";
+  if (moves == 2) *unit = is_rate ? "rad/s" : "rad";
   if (i != NONE) return is_rate ? &o->coordinate[i].speed : &o->coordinate[i].value;
   robotWrong(r, NULL, "there is no coordinate \"%.100s\"", name);
   return NULL;

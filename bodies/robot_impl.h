@@ -261,9 +261,10 @@ int urdfOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place);
 
 /* Copies a setting. Returns 1 if it is given; text is as before if it is longer than size - 1. */
 int robotSetting(Robot *r, const char *key, char *text, size_t size);
-/* Sets what settings start.NAME=VALUE and start.NAME'=RATE give, where `find` finds it, which returns NULL after a message. known: the
- * names of all other settings of the format, ended by NULL; has: what the format has, for a message */
-typedef sunrealtype *(*StartOf)(Robot *r, void *data, const char *name, int is_rate);
+/* Sets what settings start.NAME=VALUE and start.NAME'=RATE give, where `find` finds it, which returns NULL after a message. unit: out, of
+ * its values, or NULL: any. known: the names of all other settings of the format, ended by NULL; has: what the format has, for a message */
+typedef sunrealtype *(*StartOf)(Robot *r, void *data, const char *name, int is_rate,
+                                const char **unit);
 int robotStarts(Robot *r, const char *const *known, const char *has, StartOf find, void *data);
 /* The same for joints */
 int robotStart(Robot *r, const char *const *known);

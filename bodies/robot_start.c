@@ -27,20 +27,25 @@ int robotSetting(Robot *r, const char *key, char *text, size_t size) {
   return 1;
 }
 
-/* Reads a start value, or with a prime a rate. name [length] */
+/* Reads a start value, or with a prime a rate, an expression of numbers with units. name [length] */
 static int readStart(Robot *r, const char *name, size_t length, const char *text, StartOf find,
                      void *data) {
-  char own[200], *end;
-  const int is_rate = length > 0 && name[length - 1] == '\'';
+  char own[200], value[200];
+  const int is_rate = length > 0 && name[length - 1] == '\'', n = (int)strcspn(text, "\n");
   snprintf(own, sizeof own, "%.*s", (int)length - is_rate, name);
-  sunrealtype *to = find(r, data, own, is_rate), x;
+  const char *unit = NULL;
+  sunrealtype *to  = find(r, data, own, is_rate, &unit);
   if (!to) return 1;
-  x = strtod(text, &end);
-  if (end == text || (*end && *end != '\n') || !isfinite(x))
-    return robotWrong(r, NULL, "start.%s must be a finite number, in rad or m, and is \"%.*s\"",
-                      own, (int)strcspn(text, "\n"), text);
-  *to = x;
-  return 0;
+  if (snprintf(value, sizeof value, "%.*s", n, text) >= (int)sizeof value)
+    return robotWrong(r, NULL, "start.%s must have fewer than %d characters", own,
+                      (int)sizeof value);
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = value, .result = unit};
+  CPFunction f                    = NULL;
+  const int wrong = CPFunctionCreate(&options, &f) || CPFunctionEvaluate(f, to, to, NULL, NULL);
+  CPFunctionFree(&f);
+  if (!wrong) return 0;
+  return robotWrong(r, NULL, "start.%s must be a finite number, in rad or m, and is \"%s\": %s",
+                    own, value, CPObjectGetLastMessage(NULL));
 }
 
 int robotStarts(Robot *r, const char *const *known, const char *has, StartOf find, void *data) {
@@ -61,13 +66,14 @@ int robotStarts(Robot *r, const char *const *known, const char *has, StartOf fin
 }
 
 /* The value or rate of a hinge or slide */
-static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate) {
+static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate, const char **unit) {
   const int i = robotFind(r, NULL, "joint", name);
   (void)data;
   if (i < 0) return NULL;
   RobotJoint *j = &r->joint[i];
   r->moved      = 1;
   j->given |= !is_rate;
+  *unit = j->type == HINGE ? (is_rate ? "rad/s" : "rad") : (is_rate ? "m/s" : "m");
   if (j->type <= SLIDE) return is_rate ? j->rate : j->value;
   robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate", name);
   return NULL;

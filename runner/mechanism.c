@@ -523,8 +523,9 @@ static int given_starts(CPBodies b, CPRange *given) {
     if (!sign || sign == start || sign[-1] == '\'' || sign - start >= NAME_LENGTH) continue;
     snprintf(name, sizeof name, "%.*s", (int)(sign - start), start);
     if (CPBodiesFind(b, CP_COORDINATE, name, &k)) continue;
-    const sunrealtype value = (sunrealtype)strtod(sign + 1, NULL);
-    given[n++]              = (CPRange){.coordinate = k, .low = value, .high = value};
+    double value;
+    if (read_number(sign + 1, thing(b, CP_COORDINATE, k).kind == 1 ? "rad" : "m", &value)) continue;
+    given[n++] = (CPRange){.coordinate = k, .low = value, .high = value};
   }
   return n;
 }

@@ -5,6 +5,7 @@
 #include "module.h"
 #include "output/files.h"
 
+#include <cpodes/cpodes_language.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { WHY = 200 };
 
 enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192 };
 
@@ -156,18 +159,37 @@ int parse_options(const struct argp *argp, int argc, char **argv, void *input) {
                            : STATUS_USAGE;
 }
 
-int parse_number(const char *option, const char *text, double least, double most, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  if (end != text && !*end && *value >= least && *value <= most) return 0;
-  return complain("%s must be a number from %g to %g, and is \"%s\"", option, least, most, text);
+int read_number(const char *text, const char *unit, double *value) {
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = text, .result = unit};
+  CPFunction f                    = NULL;
+  sunrealtype x                   = 0;
+  const int wrong = CPFunctionCreate(&options, &f) || CPFunctionEvaluate(f, &x, &x, NULL, NULL);
+  CPFunctionFree(&f);
+  *value = wrong ? NAN : (double)x;
+  return wrong ? -1 : 0;
 }
 
-int parse_positive(const char *option, const char *text, double most, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  if (end != text && !*end && *value > 0 && *value <= most) return 0;
-  return complain("%s must be a number above 0, at most %g, and is \"%s\"", option, most, text);
+/* After read_number: why the text is no number, for the end of a message */
+static const char *why(double value, char text[WHY]) {
+  const char *message = CPObjectGetLastMessage(NULL), *at = strstr(message, ": ");
+  snprintf(text, WHY, "%s%.190s", isnan(value) ? ": " : "",
+           isnan(value) ? (at ? at + 2 : message) : "");
+  return text;
+}
+
+int parse_number(const char *option, const char *text, double least, double most, double *value) {
+  char reason[WHY];
+  if (!read_number(text, "1", value) && *value >= least && *value <= most) return 0;
+  return complain("%s must be a number from %g to %g, and is \"%s\"%s", option, least, most, text,
+                  why(*value, reason));
+}
+
+int parse_positive(const char *option, const char *text, const char *unit, double most,
+                   double *value) {
+  char reason[WHY];
+  if (!read_number(text, unit, value) && *value > 0 && *value <= most) return 0;
+  return complain("%s must be a number above 0, at most %g, and is \"%s\"%s", option, most, text,
+                  why(*value, reason));
 }
 
 int parse_whole(const char *option, const char *text, long least, long most, long *value) {
@@ -204,23 +226,33 @@ static int unknown_parameter(const CPPluginType *type, const char *name) {
   return -1;
 }
 
+/* The unit of a parameter, or NULL, any, if the language has none of this name, as a plug-in's own */
+static const char *unit_of(const CPPluginParameter *p) {
+  double one;
+  char text[NAME_LENGTH];
+  const char *unit = p->unit && *p->unit ? p->unit : "1";
+  snprintf(text, sizeof text, "1%s%s", strcmp(unit, "1") ? " " : "", strcmp(unit, "1") ? unit : "");
+  return read_number(text, unit, &one) ? NULL : unit;
+}
+
 static int set_parameter(ModelChoice *choice, const char *setting) {
   const CPPluginType *type = choice->type;
   const char *sign         = strchr(setting, '=');
-  char name[NAME_LENGTH], *end;
+  char name[NAME_LENGTH], reason[WHY];
+  double value = NAN;
   if (!sign || sign == setting) return complain("--param wants NAME=VALUE, and is \"%s\"", setting);
   snprintf(name, sizeof name, "%.*s", (int)(sign - setting), setting);
   const int index = plugin_find_parameter(type, name);
   if (index < 0) return unknown_parameter(type, name);
   const CPPluginParameter *p = &type->parameters[index];
   const int whole            = CPPluginIsWhole(type, index);
-  const double value         = strtod(sign + 1, &end);
+  const int wrong            = read_number(sign + 1, unit_of(p), &value);
   choice->values[index]      = value;
-  if (end != sign + 1 && !*end && value >= p->least && value <= p->most &&
-      !(whole && value != floor(value)))
+  if (!wrong && value >= p->least && value <= p->most && !(whole && value != floor(value)))
     return 0;
-  return complain("--param: %s (%s) must be a %snumber from %g to %g, and is \"%s\"", name,
-                  p->meaning, whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1);
+  return complain("--param: %s (%s) must be a %snumber from %g to %g, and is \"%s\"%s", name,
+                  p->meaning, whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1,
+                  why(value, reason));
 }
 
 /* Is this the path of a file, and not a name of the catalogue? Names there have no dot. */

@@ -31,9 +31,13 @@ void print_plain(FILE *out, const char *text);
  * when it is loaded. Returns the exit status, STATUS_DONE if all is well. */
 int parse_options(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Parses a number, or an integer, from least to most; a positive number up to most. */
+/* An expression of numbers with units, "1/3 rad", whose value must have this unit; a plain number means it. NULL: any. Returns 0,
+ * or -1 without a complaint, and then the value is NAN. */
+int read_number(const char *text, const char *unit, double *value);
+/* Parses such a number without a unit, or an integer, from least to most; a positive one with a unit up to most. */
 int parse_number(const char *option, const char *text, double least, double most, double *value);
-int parse_positive(const char *option, const char *text, double most, double *value);
+int parse_positive(const char *option, const char *text, const char *unit, double most,
+                   double *value);
 int parse_whole(const char *option, const char *text, long least, long most, long *value);
 /* Parses one of names [count]; index: out. */
 int parse_choice(const char *option, const char *text, const char *const *names, int count,
@@ -75,7 +79,8 @@ typedef struct {
        KEY_START,                                                                           \
        "START",                                                                             \
        0,                                                                                   \
-       "of a robot: JOINT=VALUE in rad or m, JOINT'=RATE, or a keyframe; may be repeated",  \
+       "of a robot: JOINT=VALUE, such as elbow=30deg, JOINT'=RATE, or a keyframe; may be "  \
+       "repeated",                                                                          \
        group},                                                                              \
   {                                                                                         \
     "base", KEY_BASE, "KIND", 0, "of a robot in URDF: fixed (default) or free", group       \

@@ -81,7 +81,9 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   switch (key) {
   case 'm': return for_each("--methods", text, take_method, c);
   case 'r': return for_each("--tolerances", text, take_tolerance, c);
-  case 't': o->has_t_end = true; return parse_positive("--t-end", text, 1e300, &c->settings.t_end);
+  case 't':
+    o->has_t_end = true;
+    return parse_positive("--t-end", text, "s", 1e300, &c->settings.t_end);
   case KEY_FROM: return parse_number("--from", text, 1e-15, 1, &c->from);
   case KEY_TO: return parse_number("--to", text, 1e-15, 1, &c->to);
   case KEY_PER_DECADE: return parse_number("--per-decade", text, 0.1, 20, &c->per_decade);

@@ -12,7 +12,7 @@
 static const struct argp_option options[] = {
     {"param", 'p', "NAME=VALUE", 0, "a parameter of the file; may be repeated", 0},
     {"start", KEY_START, "START", 0,
-     "of a robot: JOINT=VALUE in rad or m, JOINT'=RATE, or a keyframe; may be repeated", 0},
+     "of a robot: JOINT=VALUE, such as elbow=30deg, JOINT'=RATE, or a keyframe; may be repeated", 0},
     {"base", KEY_BASE, "KIND", 0, "of a robot in URDF: fixed (default) or free", 0},
     {0}};
 

@@ -117,7 +117,7 @@ static int parse_time_stepping(const char *text, RunSettings *s) {
   memcpy(number, text, length);
   number[length] = 0;
   return parse_whole("--time-stepping", number, 2, 1000000, &s->dense_events) ||
-                 parse_positive("--time-stepping", colon + 1, 1e300, &s->dense_time)
+                 parse_positive("--time-stepping", colon + 1, "s", 1e300, &s->dense_time)
              ? -1
              : 0;
 }
@@ -126,9 +126,9 @@ static int take_option(RunOptions *o, int key, const char *text) {
   RunSettings *s = &o->settings;
   switch (key) {
   case 'm': return parse_method("--method", text, &s->method);
-  case 'r': return parse_positive("--rtol", text, 1, &s->rtol);
-  case 'a': o->has_atol = true; return parse_positive("--atol", text, 1e300, &s->atol);
-  case 't': o->has_t_end = true; return parse_positive("--t-end", text, 1e300, &s->t_end);
+  case 'r': return parse_positive("--rtol", text, "1", 1, &s->rtol);
+  case 'a': o->has_atol = true; return parse_positive("--atol", text, "1", 1e300, &s->atol);
+  case 't': o->has_t_end = true; return parse_positive("--t-end", text, "s", 1e300, &s->t_end);
   case 'n':
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
@@ -143,7 +143,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
     return 0;
   case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
-  case KEY_MAX_STEP: return parse_positive("--max-step", text, 1e300, &s->max_step);
+  case KEY_MAX_STEP: return parse_positive("--max-step", text, "s", 1e300, &s->max_step);
   case KEY_TIME_STEPPING: return parse_time_stepping(text, s);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);

@@ -139,6 +139,12 @@ class Result(RunTest):
         for word in "method reached state energy position velocity rank steps rejected time error".split():
             self.assertIn(word, summary.stdout)
 
+    def test_numbers_of_options_may_be_expressions_with_units(self):
+        plain = self.run_json("pendulum", "-p", "L=0.25", "--t-end", 1.5, "--max-step", 0.125)
+        units = self.run_json("pendulum", "-p", "L=500 mm/2", "--t-end", "1 s + 500 ms", "--max-step", "125 ms")
+        for key in "settings", "model", "end", "steps":
+            self.assertEqual(units.get(key), plain.get(key))
+
     def test_models_may_have_many_parameters(self):
         names = ["L", "g", *(f"extra{i}" for i in range(30))]
         parameters = ", ".join(f'{{"{name}", "", "a number", 1, 0, 10}}' for name in names)
@@ -672,6 +678,10 @@ class Refused(RunTest):
             (["pendulum", "--param", "L"], ["NAME=VALUE", '"L"']),
             (["pendulum", "--param", "L=-1"], ["L", "-1", "number from"]),
             (["pendulum", "--param", "L=one"], ["L", '"one"']),
+            (["pendulum", "--param", "L=2 kg"], ["L", '"2 kg"', "must have the dimension of m, and has that of kg"]),
+            (["pendulum", "--t-end", "3 m"], ["--t-end", '"3 m"', "must have the dimension of s, and has that of m"]),
+            (["pendulum", "--rtol", "1e-4 s"], ["--rtol", "must have no dimension"]),
+            (["pendulum", "--max-step", "1/0"], ["--max-step", "not a finite number"]),
             (["chain", "--param", "n=2.6"], ["n (number of masses)", "whole number", '"2.6"']),
             (["pendulum", "--norm", "kinetik"], ["--norm", '"kinetik"', '"kinetic"']),
             (["pendulum", "--form", "ode", "--linsol", "kkt"], ["--linsol kkt", '"ode"']),

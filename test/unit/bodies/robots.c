@@ -134,6 +134,8 @@ START_TEST(wrong_starts_are_refused) {
       {"start.q=1", NULL, "start.q: it must be a hinge or a slide"},
       {"start.h=north", NULL, "start.h must be a finite number, in rad or m, and is \"north\""},
       {"start.h=", NULL, "start.h must be a finite number"},
+      {"start.h=30 mm", NULL, "the value must have no dimension, and has that of m"},
+      {"start.j1=1/0", "", "the value is not a finite number"},
       {"start.x=1", NULL, "there is no joint \"x\""},
       {"start=away", NULL, "there is no keyframe \"away\""},
       {"start=short", NULL, "qpos must be 13 finite numbers"},
@@ -755,7 +757,9 @@ START_TEST(loops_close_within_limits_if_they_can) {
     static const CPLimit more = {CP_NEW_LIMIT("more"), .of = {{"k", 0}}, .lower = -2.9, .upper = 3};
     static const sunrealtype origin[] = {0, 0, 0};
     const int form                    = i % 2;
-    CPBodies b                        = read_good("r.xml", text, "start.h=0.8\nstart.k=0.05");
+    CPBodies b =
+        read_good("r.xml", text,
+                  i % 2 ? "start.h=0.8\nstart.k=0.05" : "start.h=-(-800 mrad)\nstart.k=1/20 rad");
     if (i > 1) add_element(b, &more.head);
     CPMech mech;
     CPAssembly assembly = CP_INIT(CPAssembly);
