@@ -114,8 +114,11 @@ static int readTable(Reader *r, const yaml_node_t *n, const FunctionKeys *keys, 
     return 1;
   if ((at = yamlSection(r, n, "slopes"))) {
     failed = readList(r, at, "slopes", &slope, &slopes);
-    if (!failed && slopes != 2 && slopes != 4)
-      failed = yamlWrong(r, at->start_mark, "slopes must be a list of 2 or 4 numbers");
+    if (!failed && (keys->ends != CP_ENDS_CLAMPED || keys->order == 1))
+      failed = yamlWrong(r, at->start_mark, "slopes need ends: clamped, and order 3 or 5");
+    if (!failed && slopes != (keys->order == 5 ? 4 : 2))
+      failed = yamlWrong(r, at->start_mark, "slopes of order %g must be a list of %d numbers",
+                         keys->order == 5 ? 5.0 : 3.0, keys->order == 5 ? 4 : 2);
     for (int i = 0; i < slopes && !failed; i++) table.slope[i] = slope[i];
   }
   if (!failed && keys->file) {
@@ -157,13 +160,19 @@ static int readTable(Reader *r, const yaml_node_t *n, const FunctionKeys *keys, 
   return failed;
 }
 
-/* Refuses the name of a parameter that there is not. parameters: or NULL */
-static int noParameter(Reader *r, const yaml_node_t *top, const yaml_node_t *parameters,
-                       const char *name) {
+/* The parameters that there are in place of this one. parameters: or NULL */
+static Words parametersNear(Reader *r, const yaml_node_t *parameters, const char *name) {
   Words words = {.wrong = {.name = name, .length = strlen(name)}};
   for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
        parameters && p < parameters->data.mapping.pairs.top; p++)
     yamlListWord(&words, yamlText(yamlNode(r, p->key)));
+  return words;
+}
+
+/* Refuses the name of a parameter that there is not. */
+static int noParameter(Reader *r, const yaml_node_t *top, const yaml_node_t *parameters,
+                       const char *name) {
+  Words words = parametersNear(r, parameters, name);
   return yamlWrong(r, (parameters ? parameters : top)->start_mark,
                    "there is no parameter \"%.60s\"%s%s", name, words.list[0] ? ", but " : "",
                    yamlWords(&words));
@@ -205,9 +214,11 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
          p && p < r->given->data.mapping.pairs.top; p++) { /* from the file that includes this one */
       const yaml_node_t *key = yamlNode(r->outer, p->key), *n = yamlNode(r->outer, p->value);
       if (yamlName(r->outer, key, "a key", &name)) return 1;
-      if (!cpScopeHas(r->scope, name))
-        return yamlWrong(r->outer, key->start_mark, "%.300s has no parameter \"%.60s\"", r->file,
-                         name);
+      if (!cpScopeHas(r->scope, name)) {
+        Words words = parametersNear(r, parameters, name);
+        return yamlWrong(r->outer, key->start_mark, "%.300s has no parameter \"%.60s\"%s%s",
+                         r->file, name, words.list[0] ? ", but " : "", yamlWords(&words));
+      }
       if (n->type != YAML_SCALAR_NODE || strlen(yamlText(n)) != n->data.scalar.length)
         return yamlWrong(r->outer, n->start_mark, "a parameter must be a number or an expression");
       if (cpScopeImport(r->scope, name, r->from, yamlText(n), yamlPlace(r->outer, n)))

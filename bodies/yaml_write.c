@@ -155,7 +155,7 @@ static void putTable(Record *r, const char *name, const CPTable *t) {
   static const char *const ends[] = {"natural", "clamped", "periodic"};
   put(r, FUNCTIONS, "  %s: {order: %d, ends: %s", name, t->order, ends[t->ends]);
   if (t->ends == CP_ENDS_CLAMPED)
-    put(r, FUNCTIONS, ", slopes: "), putNumbers(r, FUNCTIONS, t->slope, 4);
+    put(r, FUNCTIONS, ", slopes: "), putNumbers(r, FUNCTIONS, t->slope, t->order == 5 ? 4 : 2);
   if (t->y) {
     put(r, FUNCTIONS, ", x: "), putNumbers(r, FUNCTIONS, t->x, t->nx);
     put(r, FUNCTIONS, ", y: "), putNumbers(r, FUNCTIONS, t->y, t->ny);

@@ -77,17 +77,6 @@ int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
   for (int i = 0; i < o.nvariables && o.text; i++)
     if (!o.variable || !o.variable[i] || !*o.variable[i])
       return cpRefuse(NULL, __func__, "variable must have %d names", o.nvariables);
-  for (int i = 0; i < o.nvariables && o.text; i++) {
-    if (cpNameLength(o.variable[i]) != strlen(o.variable[i]))
-      return cpRefuse(
-          NULL, __func__,
-          "the name of a variable begins with a letter and is made of letters, digits, _ "
-          "and dots, and one is \"%.60s\"",
-          o.variable[i]);
-    for (int k = 0; k < i; k++)
-      if (!strcmp(o.variable[i], o.variable[k]))
-        return cpRefuse(NULL, __func__, "two variables have the name \"%.60s\"", o.variable[i]);
-  }
   if (o.ndefinitions < 0 || (o.ndefinitions > 0 && !o.definition))
     return cpRefuse(NULL, __func__, "definition must have ndefinitions >= 0 names");
   if (o.table) {

@@ -287,13 +287,13 @@ static int builtIn(Parser *p, const char *at, int i, Part *out) {
   return emit(p, at, (Op){code, k, {0}}, out);
 }
 
-static int unknown(Parser *p, const char *at, size_t length) {
+static int unknown(Parser *p, const char *at, size_t length, int called) {
   Nearest nearest    = {.name = at, .length = length};
   const int function = functionOf(at, length);
   if (function >= 0)
     return wrong(p, at, "%s is a function and needs parentheses, %s(...)", functions[function].name,
                  functions[function].name);
-  if (languageIsUnit(at, length)) /* as in 5 kg*cm^2 */
+  if (!called && languageIsUnit(at, length)) /* as in 5 kg*cm^2 */
     return wrong(
         p, at,
         "there is no \"%.*s\"; units follow a number, with blanks between them, as in 2 kg %.*s",
@@ -369,7 +369,7 @@ static int name(Parser *p, Part *out) {
                            : (Dimension){{0, 0, 0}, 1};
   if (variable < 0 && length == 2 && !strncmp(at, "pi", 2) && !meaning.found)
     meaning.found = 1, meaning.value = acos(-SUN_RCONST(1.0));
-  if (variable < 0 && !meaning.found) return unknown(p, at, length);
+  if (variable < 0 && !meaning.found) return unknown(p, at, length, called);
   if (called || meaning.function)
     return wrong(p, at, called ? "%.*s is no function" : "%.*s is a function and needs arguments",
                  (int)length, at);
@@ -473,6 +473,21 @@ static char *placeOf(const char *text, Place place) {
   return out;
 }
 
+/* The name of variable i must be one, and neither that of a function, of pi, nor of another variable. */
+static int checkVariable(Parser *p, int i) {
+  const char *name = p->variable[i];
+  if (cpNameLength(name) != strlen(name))
+    return wrong(p, p->text,
+                 "the name of a variable begins with a letter and is made of letters, digits, _ "
+                 "and dots, and one is \"%.60s\"",
+                 name);
+  if (languageIsBuiltIn(name))
+    return wrong(p, p->text, "a variable has the name %s, which has a meaning already", name);
+  return variableOf(p, name, strlen(name)) < i
+             ? wrong(p, p->text, "two variables have the name \"%.60s\"", name)
+             : 0;
+}
+
 int languageExpression(Scope *scope, const char *text, Place place, int nvariables,
                        const char *const *variable, const char *const *unit, const char *result,
                        CPFunction *f) {
@@ -486,6 +501,7 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
   int failed = languageWholeUnit(result, &wanted, &scale, p.wrong.rule);
   for (int i = 0; i < nvariables && !failed; i++)
     failed = languageWholeUnit(unit ? unit[i] : NULL, &e->head.argument[i], &scale, p.wrong.rule);
+  for (int i = 0; i < nvariables && !failed; i++) failed = checkVariable(&p, i);
   failed = failed || sum(&p, &all);
   blanks(&p);
   if (!failed && *p.at) failed = wrong(&p, p.at, "expected an operator, and found \"%.20s\"", p.at);

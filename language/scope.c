@@ -154,6 +154,17 @@ int cpScopeHas(const Scope *scope, const char *name) {
   return e && e->name && e->text;
 }
 
+/* A plain number has the dimension of what it replaces. d: in, of the number; out, as it counts. Returns 0, or 1 after a rule if both have one and
+ * differ. */
+static int replaced(Dimension *d, const Dimension *before, Wrong *wrong) {
+  char need[MOST_NAME], have[MOST_NAME];
+  if (d->plain) *d = *before;
+  if (before->plain || sameDimension(d, before)) return 0;
+  snprintf(wrong->rule, RULE, "it must have the dimension of what it replaces, %s, and has %s",
+           languageDimensionText(before, need), languageDimensionText(d, have));
+  return 1;
+}
+
 int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text, Place place) {
   Meaning before = {0};
   CPFunction f;
@@ -165,10 +176,9 @@ int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text,
   if (CPFunctionEvaluate(f, &value, &value, NULL, NULL))
     flag = languageReport("CPFunctionCreate", text, place, &wrong);
   CPFunctionFree(&f);
-  /* a plain number has the dimension of what it replaces */
-  if (!flag && d.plain && cpScopeHas(scope, name))
-    flag = languageMeaning(scope, name, strlen(name), &before);
-  if (before.found) d = before.d;
+  if (!flag && cpScopeHas(scope, name)) flag = languageMeaning(scope, name, strlen(name), &before);
+  if (before.found && replaced(&d, &before.d, &wrong))
+    flag = languageReport("CPFunctionCreate", NULL, place, &wrong);
   if (!flag) flag = cpScopeDefine(scope, name, text, NULL, place, 1);
   if (flag) return flag;
   Entry *e = entryOf(scope, name, strlen(name));
@@ -198,10 +208,10 @@ int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *mean
     e->state       = UNDER_WAY;
     CPFunction was = NULL;
     int flag       = languageExpression(scope, e->text, place, 0, NULL, NULL, NULL, &f);
-    /* a plain number has the dimension of what it replaces */
-    if (!flag && e->was && f->result.plain &&
-        !(flag = languageExpression(scope, e->was, place, 0, NULL, NULL, NULL, &was)))
-      f->result = was->result;
+    if (!flag && e->was &&
+        !(flag = languageExpression(scope, e->was, place, 0, NULL, NULL, NULL, &was)) &&
+        replaced(&f->result, &was->result, &wrong))
+      flag = languageReport("CPFunctionCreate", NULL, place, &wrong);
     if (flag) CPFunctionFree(&f);
     CPFunctionFree(&was);
     e->state = UNKNOWN;
