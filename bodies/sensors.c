@@ -678,11 +678,17 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   }
   memcpy(x, in_space, sizeof x);
   if (!flag) toFrame(m, &s, x);
-  if (!flag && own.gradient && !found && needsAccelerations(m, &s)) { /* not those of the caller */
-    flag = solve(mech, m, t, y, &found);
+  if (!flag && own.gradient &&
+      bodiesSensorNeeds(m, &s)) { /* at the motion, not what the caller has given */
+    if (!found) flag = solve(mech, m, t, y, &found);
+    at.udot = found, at.lambda = found + bodiesVelocities(m);
     if (!flag) bodiesPoses(m, at.q, at.u, found);
+    if (!flag && evaluate(m, &s, &at, in_space))
+      flag = cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, __func__,
+                      "%.100s: at t = %g it has no value in the motion", name, (double)t);
   }
-  if (!flag && own.gradient) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
+  if (!flag && own.gradient)
+    flag = bodiesSlope(mech, m, &s, name, t, y, at.lambda, in_space, own.gradient);
   free(found);
   if (flag) return flag;
   own.count = s.vector && s.component == NONE ? 3 : 1;

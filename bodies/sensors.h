@@ -52,10 +52,11 @@ int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term)
 int bodiesSensors(const Mechanism *m);
 void bodiesSensorName(const Mechanism *m, int i, Sensor *s, char name[TEXT]);
 int bodiesSensorIndex(const Mechanism *m, const Sensor *s);
-/* g [2 nu]: out, the gradient of a quantity at (t, y), where the poses are (slopes.c). x [3]: its value in space, if it is a vector. Returns 0, or an
+/* g [2 nu]: out, the gradient of a quantity at (t, y), where the poses are, with lambda of the motion if it needs them (slopes.c). x [3]: its
+ * value in space, if it is a vector. Returns 0, or an
  * error code that has been reported. */
 int bodiesSlope(CPMech mech, Mechanism *m, const Sensor *of, const char *name, sunrealtype t,
-                N_Vector y, const sunrealtype *x, sunrealtype *g);
+                N_Vector y, const sunrealtype *lambda, const sunrealtype *x, sunrealtype *g);
 /* Does it depend on u' or multipliers? */
 int bodiesSensorNeeds(const Mechanism *m, const Sensor *s);
 

@@ -1,8 +1,9 @@
 /* Derivatives of quantities (sensors.c): in the directions of the velocities, and with respect to them. What depends on positions and
  * velocities alone is a function of the motions of bodies. Its derivatives with respect to these are exact, and in joint coordinates they
  * are pulled back to the tree. Accelerations x'' are functions of (q, u, u') in the same way, and u' is one of the state: its part is the
- * product of its derivatives with dx''/du', by one adjoint solution (CPMechVjp). What depends on multipliers, and the few others that `slope`
- * refuses, are differences of sixth order. */
+ * product of its derivatives with dx''/du', by one adjoint solution (CPMechVjp). Reactions are sums of multipliers times gradients of measures,
+ * whose derivatives have the Hessians of these, and those of the multipliers, from the same equations (CPMechJvp). What `slope` refuses are
+ * differences of sixth order. */
 #include "laws.h"
 #include "sensors.h"
 #include "tree.h"
@@ -13,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The gradient [2 nu] of a quantity at t, and where it is taken; by_a [nu]: with respect to u' */
+/* The gradient [2 nu] of a quantity at t, and where it is taken; by_a [nu] and by_l [m->nv]: with respect to u' and the multipliers, which are
+ * lambda */
 typedef struct {
   Mechanism *m;
   sunrealtype t;
-  const sunrealtype *q, *u;
+  const sunrealtype *q, *u, *lambda;
   int nu;
-  sunrealtype *g, *by_a;
+  sunrealtype *g, *by_a, *by_l;
 } Slope;
 
 /* s->g += c times a function of the motions of the bodies of a pair, with the derivatives by_q, by_u and by_a, or NULL for none, in its
@@ -132,7 +134,7 @@ static int ofLaw(const Slope *s, const Sensor *of) {
   sunrealtype x, rate, T[3], value, by[CP_MOST_VARIABLES] = {0};
   if (of->quantity == VALUE || of->quantity == VALUE_RATE || of->quantity == VALUE_RATE_2)
     return addLawSum(s, law, of->quantity - VALUE, 1);
-  if (law->kind == FRICTION || law->inertance != NONE) return 1;
+  if (law->kind == FRICTION) return 1;
   bodiesLawAt(m, of->index, s->q, s->u, &x, &rate);
   if (of->quantity == STORED)
     return addLawSum(s, law, 0, m->param[law->param] * lawStretch(m, law, x));
@@ -140,12 +142,124 @@ static int ofLaw(const Slope *s, const Sensor *of) {
   const int power     = of->quantity == POWER;
   const sunrealtype c = power ? rate : 1, own[2] = {x, rate};
   if (bodiesLaw(m, law, s->t, x, rate, 0, GRADIENT, T)) return 1;
+  if (law->inertance != NONE) { /* T - I x'' */
+    sunrealtype now[2], acc;
+    bodiesLawSum(m, law, ACCELERATION, &now[0], &now[1], &acc);
+    T[0] -= m->param[law->inertance] * acc;
+    if (addLawSum(s, law, 2, -c * m->param[law->inertance])) return 1;
+  }
   if (addLawSum(s, law, 0, c * T[1]) || addLawSum(s, law, 1, c * T[2] + (power ? T[0] : 0)))
     return 1;
   if (!law->formula || law->formula->ninputs == 0) return 0;
   if (bodiesFormula(m, law->formula, 0, s->t, 2, own, &value, by)) return 1;
   for (int i = 0; i < law->formula->ninputs; i++) by[3 + i] *= c;
   return addInputs(s, law->formula, by + 3);
+}
+
+/* ---- wrenches ---- */
+
+/* The same of T (e . F + n . N) for constant T, e and n, where F and N are the force and the moment about the point of this side that the
+ * gradient of a term makes on its body. unit: out, e . F + n . N. Returns as addTerm. */
+static int addWrench(const Slope *s, const Term *term, int side, sunrealtype T,
+                     const sunrealtype *e, const sunrealtype *n, sunrealtype *unit) {
+  const Mechanism *m      = s->m;
+  const Pair *pair        = &m->pair[term->pair];
+  const Pose *pose        = bodiesPose(m, pair->side[side].body);
+  const Mask mask         = bodiesTermMask(m, term);
+  const sunrealtype c     = bodiesWeight(m, term);
+  sunrealtype by_q[LOCAL] = {0}, none[LOCAL] = {0}, arm[3], moved[3], turned[3];
+  Jet jet;
+  *unit = 0;
+  if (term->m.kind == OWN) return 1;
+  bodiesTermJet(m, term, HESSIAN, &jet);
+  toSpace(pose, pair->side[side].point, arm);
+  EACH_DIRECTION(&m->space, mask.g & (side ? 0xCu : 0x3u), i) {
+    const sunrealtype along[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2};
+    const int turns            = i % 6 > 2;
+    sunrealtype w              = turns ? dot3(n, pose->axis[i % 3]) : e[i % 3];
+    if (!turns) cross3(arm, along, turned), w -= dot3(n, turned);
+    *unit += c * jet.g[i] * w;
+    EACH_DIRECTION(&m->space, (mask.H >> 4 * (i / 3)) & 0xFu, j)
+    by_q[j] += T * c * jet.H[i][j] * w;
+    EACH_DIRECTION(&m->space, side ? 0x8u : 0x2u, j) { /* the arm and the axes turn */
+      cross3(pose->axis[j % 3], turns ? pose->axis[i % 3] : arm, moved);
+      if (turns) by_q[j] += T * c * jet.g[i] * dot3(n, moved);
+      else cross3(moved, along, turned), by_q[j] -= T * c * jet.g[i] * dot3(n, turned);
+    }
+  }
+  addMotion(s, pair, by_q, none, NULL, 1);
+  return 0;
+}
+
+/* The same of e . F + n . N of the force and the moment on body b of a joint, a row, or a contact, as bodiesReaction has them */
+static int ofReaction(const Slope *s, int joint, const sunrealtype *e, const sunrealtype *n) {
+  Mechanism *m     = s->m;
+  const Joint *j   = &m->joint[joint];
+  const Pair *pair = &m->pair[j->pair];
+  if (m->tree && treeHas(m->tree, m, joint)) return 1;
+  const int side        = pair->side[1].body == GROUND ? 0 : 1;
+  const int has_point   = bodiesRowTerm(m, &m->row[j->first], 0)->m.kind == POINT;
+  sunrealtype effect[3] = {e[0], e[1], e[2]}, lever[3], F[3], N[3], unit;
+  Moving d;
+  if (side == 0 && !has_point) { /* n . N = n . (N_a - d x F) = n . N_a - (n x d) . F */
+    sunrealtype by_q[LOCAL] = {0}, none[LOCAL] = {0}, D[3];
+    bodiesSpan(pair, bodiesPose(m, pair->side[0].body), bodiesPose(m, pair->side[1].body), VALUES,
+               &d);
+    cross3(n, d.x, lever);
+    add3(-1, lever, effect);
+    if (bodiesReaction(m, s->t, s->lambda, joint, F, N)) return 1;
+    EACH_DIRECTION(&m->space, 0x3u, i) {
+      bodiesMovingX(&d, i, D);
+      cross3(D, F, lever);
+      by_q[i] = -dot3(n, lever);
+    }
+    addMotion(s, pair, by_q, none, NULL, 1);
+  }
+  for (int r = 0; r < j->nrows + j->nrolls; r++) {
+    const Row *row = r < j->nrows ? &m->row[j->first + r] : &m->roll[j->first_roll + r - j->nrows];
+    if (bodiesRowTerm(m, row, 0)->m.kind == POINT) {
+      for (int k = 0; k < m->space.dimension; k++) s->by_l[row->first + k] += e[k];
+      continue;
+    }
+    const sunrealtype sign = side ? -1 : 1;
+    for (int k = 0; k < row->nterms; k++) {
+      if (addWrench(s, bodiesRowTerm(m, row, k), side, sign * s->lambda[row->first], effect, n,
+                    &unit))
+        return 1;
+      s->by_l[row->first] += sign * unit;
+    }
+  }
+  return 0;
+}
+
+/* The same of a bushing, as bushingForce in sensors.c */
+static int ofBushing(const Slope *s, int first, const sunrealtype *e, const sunrealtype *n) {
+  Mechanism *m     = s->m;
+  const int own    = bodiesLawTerm(m, &m->law[first], 0)->pair;
+  const Pair *pair = &m->pair[own];
+  for (int i = first; i < m->nlaws && bodiesLawTerm(m, &m->law[i], 0)->pair == own; i++) {
+    const Term *term = bodiesLawTerm(m, &m->law[i], 0);
+    sunrealtype T[3], unit = 0, by_q[LOCAL] = {0}, none[LOCAL] = {0}, axis[3], turned[3];
+    Jet jet;
+    bodiesTermJet(m, term, VALUES, &jet);
+    if (bodiesLaw(m, &m->law[i], 0, jet.s, jet.rate, 0, GRADIENT, T)) return 1;
+    if (term->m.kind == SPIN) {
+      const Pose *pose = bodiesPose(m, pair->side[0].body);
+      toSpace(pose, pair->side[0].axis[term->m.i], axis);
+      unit = dot3(n, axis);
+      EACH_DIRECTION(&m->space, pair->side[0].body == GROUND ? 0u : 0x2u, k) {
+        cross3(pose->axis[k % 3], axis, turned);
+        by_q[k] = T[0] * dot3(n, turned);
+      }
+      addMotion(s, pair, by_q, none, NULL, 1);
+    } else if (pair->side[1].body != GROUND && addWrench(s, term, 1, T[0], e, n, &unit)) return 1;
+    /* The values of a law are without the weight of its term. */
+    const sunrealtype weight = bodiesWeight(m, term);
+    if (addTerm(s, term, NULL, 0, unit * T[1] / weight) ||
+        addTerm(s, term, NULL, 1, unit * T[2] / weight))
+      return 1;
+  }
+  return 0;
 }
 
 /* ---- bodies and points ---- */
@@ -211,8 +325,24 @@ static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
     addPoint(s, pair, of->quantity == VELOCITY, e);
   else if (of->quantity == ACCELERATION_OF) {
     if (addPointAcceleration(s, &pair->side[1], e)) return 1;
+  } else if (of->quantity == ALPHA) {
+    for (int k = 0; k < 3; k++) {
+      const Measure turning =
+          m->space.dimension == 2 ? (Measure){ANGLE, 0, 0, 0} : (Measure){SPIN, 0, k, 0};
+      const Term term = {.coef = 1, .ratio = NONE, .pair = NONE, .m = turning, .velocity = NONE};
+      own.side[0]     = (Side){GROUND, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+      memcpy(own.side[1].axis, own.side[0].axis, sizeof own.side[1].axis);
+      if ((m->space.dimension == 3 || k == 2) && addTerm(s, &term, &own, 2, e[k])) return 1;
+    }
   } else if (of->kind == NAME_BODY) ofBody(s, of, pair, e);
-  else if (ofForce(s, &m->force[of->index], e, 0)) return 1;
+  else if (of->kind != NAME_FORCE) {
+    static const sunrealtype zero[3] = {0, 0, 0};
+    const sunrealtype *by_F          = of->quantity == MOMENT ? zero : e,
+                      *by_N          = of->quantity == MOMENT ? e : zero;
+    if (of->kind == NAME_BUSHING ? ofBushing(s, of->index, by_F, by_N)
+                                 : ofReaction(s, of->index, by_F, by_N))
+      return 1;
+  } else if (ofForce(s, &m->force[of->index], e, 0)) return 1;
   if (of->frame == GROUND) return 0;
   Pair axes = {.side = {{.body = GROUND}, {.body = of->frame}}}; /* e turns, and an origin moves */
   if (of->quantity == POSITION) {
@@ -227,12 +357,24 @@ static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
   return 0;
 }
 
+/* The force -lambda of a drive or coupler, or its power, for the rate that a drive gives at t */
+static int ofRow(const Slope *s, const Sensor *of) {
+  const Joint *j = &s->m->joint[of->index];
+  const Row *row = j->nrows > 0 ? &s->m->row[j->first] : NULL;
+  DriveAt drive  = {0};
+  if (!row || row->rope || j->contact != NONE) return 1;
+  if (row->drive != NONE && bodiesDrive(s->m, row->drive, s->t, &drive)) return 1;
+  s->by_l[row->first] = of->quantity == POWER ? -drive.rate : -1;
+  return 0;
+}
+
 /* s->g <- the gradient, where the poses are; x [3]: the value in space. Returns 1 if it is not known here. */
 static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   const Mechanism *m = s->m;
   const int has_law  = of->kind == NAME_FORCE && m->force[of->index].law != AT_A_POINT;
   memset(s->g, 0, 2 * (size_t)s->nu * sizeof *s->g);
   memset(s->by_a, 0, (size_t)s->nu * sizeof *s->by_a);
+  memset(s->by_l, 0, (size_t)m->nv * sizeof *s->by_l);
   if (m->tree && treeMotions(m->tree)) return 1;
   if (of->kind == NAME_LAW) return ofLaw(s, of);
   switch (of->quantity) {
@@ -240,21 +382,34 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   case VELOCITY:
   case ACCELERATION_OF:
   case OMEGA:
+  case ALPHA:
   case MOMENTUM: return ofVector(s, of, x);
   case KINETIC: {
     const Pair body = {.side = {{.body = GROUND}, {.body = of->index}}};
     ofBody(s, of, &body, NULL);
     return 0;
   }
-  case REACTION: return of->kind != NAME_FORCE || has_law || ofVector(s, of, x);
+  case REACTION:
+  case MOMENT: return has_law || ofVector(s, of, x);
+  case AXIAL: { /* F is along the rod, so that its direction counts, but not how it turns */
+    static const sunrealtype zero[3] = {0, 0, 0};
+    const Pair *pair                 = &m->pair[m->joint[of->index].pair];
+    sunrealtype along[3]             = {0, 0, 0};
+    Moving d;
+    bodiesSpan(pair, bodiesPose(m, pair->side[0].body), bodiesPose(m, pair->side[1].body), VALUES,
+               &d);
+    add3(-1 / length3(d.x), d.x, along);
+    return ofReaction(s, of->index, along, zero);
+  }
+  case SCALAR_FORCE:
   case POWER: {
     Moving d;
+    if (of->kind == NAME_JOINT) return ofRow(s, of);
     if (of->kind != NAME_FORCE || has_law) return 1;
     const Pair *pair = &m->pair[m->force[of->index].pair];
     bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
     return ofForce(s, &m->force[of->index], d.rate, 1);
   }
-  case ALPHA:
   case VALUE_RATE_2:
   case ORIENTATION:
   case VALUE:
@@ -262,8 +417,8 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     Pair own;
     Term term;
     Sensor is       = *of;
-    const int twice = of->quantity == VALUE_RATE_2 || of->quantity == ALPHA;
-    if (twice) is.quantity = of->quantity == ALPHA ? OMEGA : VALUE;
+    const int twice = of->quantity == VALUE_RATE_2;
+    if (twice) is.quantity = VALUE;
     const int level = bodiesSensorTerm(m, &is, &own, &term);
     return level == NONE || addTerm(s, &term, &own, twice ? 2 : level, 1);
   }
@@ -334,45 +489,60 @@ static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype 
   return flag;
 }
 
-/* s->g += the part of u'. Returns 1 if that needs differences. */
-static int addAccelerations(CPMech mech, const Slope *s, N_Vector y) {
+/* l = N e_i or, for i >= nu, the direction of velocity i - nu, as a direction of the state */
+static void direction(const CPEquations *e, const Slope *s, int i, sunrealtype *l) {
+  const int nq = bodiesCoordinates(s->m);
+  memcpy(l, s->q, (size_t)nq * sizeof *l);
+  if (i < s->nu) moveAlong(e, i, 1, l);
+  for (int k = 0; k < nq; k++) l[k] -= s->q[k];
+  for (int k = 0; k < s->nu; k++) l[nq + k] = k == i - s->nu;
+}
+
+static int any(const sunrealtype *x, int n) {
+  while (n > 0 && x[n - 1] == 0) n--;
+  return n > 0;
+}
+
+/* s->g += the parts of u' and of the multipliers. Returns 1 if that needs differences. */
+static int addMotions(CPMech mech, const Slope *s, N_Vector y) {
   const CPEquations *e = CPModelGetEquations(CPMechGetModel(mech));
-  const int nq         = bodiesCoordinates(s->m);
-  int any              = 0;
-  for (int i = 0; i < s->nu; i++) any |= s->by_a[i] != 0;
-  if (!any) return 0;
+  const int nq = bodiesCoordinates(s->m), nv = s->m->nv, by_l = any(s->by_l, nv);
+  if (!by_l && !any(s->by_a, s->nu)) return 0;
   if (s->m->nfrictions > 0) return 1; /* whose forces depend on multipliers */
   N_Vector l = N_VClone(y), product = l ? N_VClone(y) : NULL;
-  int flag = !product;
+  sunrealtype *lambda = malloc(((size_t)nv + 1) * sizeof *lambda);
+  int flag            = !product || !lambda;
   if (!flag) {
-    sunrealtype *x       = N_VGetArrayPointer(l);
-    const sunrealtype *q = N_VGetArrayPointer(y), *by = N_VGetArrayPointer(product);
+    sunrealtype *x = N_VGetArrayPointer(l), *by = N_VGetArrayPointer(product);
     N_VConst(0, l);
     memcpy(x + nq, s->by_a, (size_t)s->nu * sizeof *x);
-    flag = CPMechVjp(mech, s->t, y, NULL, l, product, NULL);
-    for (int i = 0; i < s->nu && !flag; i++) {
-      memcpy(x, q, (size_t)nq * sizeof *x);
-      moveAlong(e, i, 1, x); /* q + N e_i */
-      for (int k = 0; k < nq; k++) s->g[i] += (x[k] - q[k]) * by[k];
-      s->g[s->nu + i] += by[nq + i];
+    if (!by_l) flag = CPMechVjp(mech, s->t, y, NULL, l, product, NULL); /* all at once */
+    N_VConst(0, l);
+    for (int i = 0; i < 2 * s->nu && !flag; i++) {
+      direction(e, s, i, x);
+      if (by_l) flag = CPMechJvp(mech, s->t, y, NULL, l, NULL, product, lambda);
+      for (int k = 0; k < nq + s->nu && !by_l; k++) s->g[i] += x[k] * by[k];
+      for (int k = 0; k < s->nu && by_l; k++) s->g[i] += s->by_a[k] * by[nq + k];
+      for (int k = 0; k < nv && by_l; k++) s->g[i] += s->by_l[k] * lambda[k];
     }
   }
+  free(lambda);
   if (product) N_VDestroy(product);
   if (l) N_VDestroy(l);
   return flag != 0;
 }
 
 int bodiesSlope(CPMech mech, Mechanism *m, const Sensor *of, const char *name, sunrealtype t,
-                N_Vector y, const sunrealtype *x, sunrealtype *g) {
+                N_Vector y, const sunrealtype *lambda, const sunrealtype *x, sunrealtype *g) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   const int nu         = bodiesVelocities(m);
   if (of->vector && of->component == NONE)
     return cpReport(CP_OBJECT(mech), CP_NOT_SUPPORTED, "CPMechGetSensor",
                     "%.100s: derivatives are those of a component, %.100s.x", name, name);
-  sunrealtype *by_a = malloc(((size_t)nu + 1) * sizeof *by_a);
-  if (!by_a) return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, "CPMechGetSensor", "no memory");
-  const Slope s     = {m, t, q, q + bodiesCoordinates(m), nu, g, by_a};
-  const int unknown = slope(&s, of, x) || addAccelerations(mech, &s, y);
-  free(by_a);
+  sunrealtype *by = malloc(((size_t)(nu + m->nv) + 1) * sizeof *by);
+  if (!by) return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, "CPMechGetSensor", "no memory");
+  const Slope s     = {m, t, q, q + bodiesCoordinates(m), lambda, nu, g, by, by + nu};
+  const int unknown = slope(&s, of, x) || addMotions(mech, &s, y);
+  free(by);
   return unknown ? differences(mech, m, name, t, y, nu, g) : CP_SUCCESS;
 }

@@ -951,11 +951,11 @@ typedef struct {
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].
  *
- * The gradient of a number, or of a component of a vector, is exact if it depends on positions and velocities alone: coordinates, lengths,
- * points, energies, forces and powers of springs and on points, with their functions. Those of accelerations and reactions are those of
- * functions of the state, by the equations of motion with the rows that are active (udot and lambda are not used): of accelerations of
- * coordinates, lengths, points and bodies exact on the manifold (CPMechVjp), unless forces depend on multipliers. Those of angular accelerations in
- * the axes of bodies, reactions, ropes, bushings, tyres and elastic spheres are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
+ * The gradient of a number, or of a component of a vector, is exact. Where it depends on accelerations or reactions it is that of a
+ * function of the state, by the equations of motion with the rows that are active (udot and lambda are not used), on the manifold:
+ * CPMechVjp for accelerations, and 2 nu products (CPMechJvp) for multipliers. Differences of sixth order, to about 1e-10, are taken where
+ * forces depend on multipliers, of forces and torques of joints that are edges of a tree (CP_JOINT_COORDINATES), and of ropes, tyres,
+ * elastic spheres, controllers and releases. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
  * nearest. CPBodiesFind finds a name without a CPMech; CPBodiesDescribe lists all quantities, with their units. */
 CPODES_EXPORT int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y,
                                   CPSensor *sensor);

@@ -342,6 +342,43 @@ START_TEST(gradients_of_accelerations_are_exact) {
 }
 END_TEST
 
+/* The same of reactions and of the torque of a drive, F = m (x'' - g) and T = J theta'' + m g l sin(theta) */
+START_TEST(gradients_of_reactions_are_exact) {
+  static const char body[]  = "dimension: 2\ngravity: [0, -9.81]\n"
+                              "bodies: [{name: b, mass: 1, inertia: 0.5, at: [0.6, -0.8]}]\n"
+                              "joints: [{name: j, kind: revolute, b: b}]\n",
+                    motor[] = "drives: [{name: m, of: j, motion: 0*t/(1 s)}]\n",
+                    rod[]   = "dimension: 2\ngravity: [0, -9.81]\n"
+                              "bodies: [{name: b, mass: 1, inertia: 0.5, at: [0.6, -0.8]}]\n"
+                              "joints: [{name: r, kind: rod, b: b, at: [0, 0], at_b: [0.6, -0.8]}]\n";
+  const sunrealtype turn[] = {0.8, 0.6, 1}, slope = -6.54 * 0.8, now_a = -6.54 * 0.6;
+  const struct {
+    const char *with, *name;
+    sunrealtype slope;
+  } of[] = {
+      {"", "j.force.x", slope * 0.8 - now_a * 0.6},
+      {"", "j.force.y", slope * 0.6 + now_a * 0.8},
+      /* in its own axes, theta = 0 at the placement: it turns by dtheta, and its force with it */
+      {"", "j.force.in(b).x", slope * 0.8 - now_a * 0.6 + now_a * 0.6 + 9.81},
+      {motor, "m.torque", 9.81 * 0.8},
+      {rod, "r.axial", -9.81 * 0.6}}; /* m g cos(theta) */
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    char text[1000];
+    sunrealtype g[6], along = 0;
+    CPSensor s = {CP_SIZED(CPSensor), .gradient = g};
+    snprintf(text, sizeof text, "%s%s", of[i].with == rod ? "" : body, of[i].with);
+    ck_assert_int_eq(CPBodiesRead("p.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+    y   = build_as(bodies, CP_ABSOLUTE, &mech);
+    now = 0;
+    ck_assert_int_eq(CPMechGetSensor(mech, of[i].name, now, y, &s), CP_SUCCESS);
+    for (int k = 0; k < 3; k++) along += g[k] * turn[k];
+    ck_assert_msg(fabs(along - of[i].slope) < 3e-14, "%s: %.17g and %.17g", of[i].name, along,
+                  of[i].slope);
+    done();
+  }
+}
+END_TEST
+
 START_TEST(every_listed_quantity_has_a_value_and_is_found) {
   read_file(files[_i / 2].name, _i % 2);
   const int n = CPBodiesCount(bodies, CP_SENSOR);
@@ -423,6 +460,7 @@ TEST_SUITE(sensors) {
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, forces_by_name_balance_the_motion_of_each_body, 0, 2 * FILES);
   tcase_add_test(tcase, gradients_of_accelerations_are_exact);
+  tcase_add_test(tcase, gradients_of_reactions_are_exact);
   tcase_add_loop_test(tcase, every_listed_quantity_has_a_value_and_is_found, 0, 2 * FILES);
   tcase_add_loop_test(tcase, gradients_of_all_quantities_are_those_of_their_values, 0, 2 * FILES);
   tcase_add_loop_test(tcase, derivatives_are_those_of_the_value, 0, 8);
