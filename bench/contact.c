@@ -43,17 +43,18 @@ typedef struct {
 static Set newSet(int ncontacts) {
   const size_t n = 3 * (size_t)ncontacts;
   Set set        = {.n = (int)n};
-  double *room   = CHECK_POINTER(calloc(5 * n * n + 20 * n, sizeof *room));
+  double *room   = CHECK_POINTER(calloc(6 * n * n + 36 * n, sizeof *room));
   set.W = room, set.c = room + n * n, set.mu = set.c + n, set.x = set.mu + n, set.w = set.x + n;
-  set.cpodes = (ContactProblem){.n         = (int)n,
-                                .ncontacts = ncontacts,
-                                .law = CHECK_POINTER(calloc((size_t)ncontacts, sizeof(ContactLaw))),
-                                .on  = CHECK_POINTER(calloc(n, sizeof(int))),
-                                .W   = set.w + n,
-                                .c   = set.w + n + n * n,
-                                .x   = set.x,
-                                .w   = set.w,
-                                .room = set.w + 2 * n + n * n};
+  set.cpodes =
+      (ContactProblem){.n         = (int)n,
+                       .ncontacts = ncontacts,
+                       .law  = CHECK_POINTER(calloc(2 * (size_t)ncontacts, sizeof(ContactLaw))),
+                       .on   = CHECK_POINTER(calloc(5 * n + 1, sizeof(int))),
+                       .W    = set.w + n,
+                       .c    = set.w + n + n * n,
+                       .x    = set.x,
+                       .w    = set.w,
+                       .room = set.w + 2 * n + n * n};
   return set;
 }
 

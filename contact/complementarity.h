@@ -1,5 +1,5 @@
-/* The problem of an event, which knows no system: files solve.c, krylov.c and natural_map.c, each of which calls those
- * after it.
+/* The problem of an event, which knows no system: files islands.c, solve.c, krylov.c and natural_map.c, each of which calls
+ * those after it.
  *
  * Letters: x = (N, F_T) are the forces, or (P_N, P_T) the impulses, of closed contacts; w = W x + c
  * are the accelerations or velocities that they lead to. */
@@ -29,16 +29,18 @@ typedef struct {
 } ContactLaw;
 
 typedef struct {
-  int n, ncontacts; /* rows, contacts */
-  ContactLaw *law;
+  int n, ncontacts;           /* rows, contacts */
+  ContactLaw *law;            /* [2 ncontacts]; the others are workspace, as those below */
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x and w are output */
   /* If times is set, it replaces W: it computes y = W x, and returns 0 or a failure. block
    * [9 ncontacts] then holds the diagonal blocks of W, by columns of 3 entries. */
   int (*times)(void *data, const sunrealtype *x, sunrealtype *y);
   void *data;
   sunrealtype *block;
-  sunrealtype *room; /* [3 m m + 12 m], or with times [(CONTACT_BASIS + 14) m] */
-  int *on;           /* [n] workspace */
+  sunrealtype *room; /* [4 n n + 31 n], or with times [(CONTACT_BASIS + 14) n] */
+  /* Islands with more rows are solved by products with the entries of W that are not 0; 0: none */
+  int direct;
+  int *on; /* [2 ncontacts + 4 n + 1] and, with direct > 0, [n n] more */
   /* workspace: weight (W + shift I) and weight (c - shift center) replace W and c */
   sunrealtype shift, weight, *center;
   sunrealtype *scale, *scaled; /* workspace */
@@ -46,11 +48,16 @@ typedef struct {
   int newton;                  /* out: 1 if enumeration did not find the solution */
 } ContactProblem;
 
-/* ---- solve.c ---- */
+/* ---- islands.c ---- */
 
 /* Solves 0 <= x_N perpendicular to w_N >= 0 with friction, w = W x + c. Returns 0, or 1 if it has
  * found no x whose residual is at most RESIDUAL. */
 int contactSolve(ContactProblem *p);
+
+/* ---- solve.c ---- */
+
+/* The same for one island in scaled rows, up to a residual of RESIDUAL size. Sets x and newton. */
+int contactSolveScaled(ContactProblem *p, sunrealtype size);
 
 /* Sweeps of Gauss-Seidel, or power iterations, before Newton's method, which ends what they begin */
 enum { CONTACT_SWEEPS = 10 };

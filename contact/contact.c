@@ -329,30 +329,24 @@ static int checkLoads(const CPContact c) {
 }
 
 int contactSizeMultipliers(CPContact c, int m) {
-  const int most   = m + c->nrows - c->na; /* rows of an event */
-  const int direct = c->direct < most ? c->direct : most;
-  const size_t n = (size_t)m, r = (size_t)direct, dense = 3 * r * r + 12 * r,
-               products = direct == most ? 0 : (CONTACT_BASIS + 14) * (size_t)most;
-  char *is_contact      = calloc(n, sizeof *is_contact);
-  sunrealtype *room     = calloc(dense > products ? dense : products, sizeof *room),
-              *lambda   = calloc(n, sizeof *lambda);
-  if (!is_contact || !room || !lambda) {
-    free(is_contact), free(room), free(lambda);
+  char *is_contact    = calloc((size_t)m, sizeof *is_contact);
+  sunrealtype *lambda = calloc((size_t)m, sizeof *lambda);
+  if (!is_contact || !lambda) {
+    free(is_contact), free(lambda);
     return 1;
   }
   if (c->is_contact) memcpy(is_contact, c->is_contact, (size_t)c->na);
-  free(c->is_contact), free(c->problem.room), free(c->lambda);
-  c->is_contact = is_contact, c->problem.room = room, c->lambda = lambda, c->m = m;
+  free(c->is_contact), free(c->lambda);
+  c->is_contact = is_contact, c->lambda = lambda, c->m = m;
   return 0;
 }
 
 /* Allocates all arrays. Returns 0, or 1 if out of memory. */
 static int build(CPContact c) {
   const int is_sparse = c->model->A_tmpl && SUNMatGetID(c->model->A_tmpl) == SUNMATRIX_SPARSE;
-  c->direct           = is_sparse && c->nrows > CONTACT_DIRECT ? CONTACT_DIRECT : c->nrows;
+  c->problem.direct   = is_sparse ? CONTACT_DIRECT : 0;
   c->stored           = is_sparse && c->nrows > CONTACT_STORED ? CONTACT_STORED : c->nrows;
-  const size_t na = (size_t)c->nrows, n = (size_t)c->npoints, r = (size_t)c->direct,
-               stored = (size_t)c->stored;
+  const size_t na = (size_t)c->nrows, n = (size_t)c->npoints;
   struct {
     void *address;
     size_t count, size;
@@ -399,8 +393,7 @@ static int build(CPContact c) {
                 {&c->scale, na, sizeof *c->scale},
                 {&c->error, na, sizeof *c->error},
                 {&c->order, na, sizeof *c->order},
-                {&c->problem.law, n, sizeof *c->problem.law},
-                {&c->problem.on, na, sizeof *c->problem.on},
+                {&c->problem.law, 2 * n, sizeof *c->problem.law},
                 {&c->mask, na, sizeof *c->mask},
                 {&c->column, na, sizeof *c->column},
                 {&c->p, na, sizeof *c->p},
@@ -414,10 +407,6 @@ static int build(CPContact c) {
                 {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
                 {&c->force, (size_t)c->nu, sizeof *c->force},
-                {&c->W, stored * stored, sizeof *c->W},
-                {&c->nonzero.first, stored + 1, sizeof *c->row},
-                {&c->nonzero.row, c->direct < c->stored ? stored * stored : 1, sizeof *c->row},
-                {&c->problem.W, r * r, sizeof *c->W},
                 {&c->problem.block, 9 * n, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},
                 {&c->problem.x, na, sizeof *c->W},
@@ -552,7 +541,7 @@ void CPContactFree(CPContact *contact) {
   if (c->elastic.force >= 0) CPMechRemoveForce(c->mech, c->elastic.force);
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
   free(c->is_contact);
-  free(c->problem.room);
+  free(c->W), free(c->problem.on);
   free(c->lambda);
   free(c->recent);
   contactSensFree(c);

@@ -13,8 +13,8 @@ enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 66 };
 
 /* ---- the system with contacts ---- */
 
-/* If A is sparse, events with more than CONTACT_DIRECT rows are solved by products with W, and W is
- * not stored for more than CONTACT_STORED rows. */
+/* If A is sparse, islands with more than CONTACT_DIRECT rows are solved by products with W, and W is
+ * not stored for more than CONTACT_STORED rows of all. */
 enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 
 /* Sliding at the time t: its direction s and, in space, when the deceleration at t will have halved
@@ -135,9 +135,11 @@ struct CPContact_ {
     char *skipped;
     int with_v;
   } known;
-  /* Largest numbers of rows of an event that is solved with factors, and whose W is stored. Beyond the
-   * latter W is known only by products at (product_t, product_y). */
-  int direct, stored;
+  /* The largest number of rows of an event whose W is stored. Beyond it W is known only by products at (product_t, product_y). */
+  int stored;
+  struct { /* the rows of an event for which there is memory, with and without W */
+    int stored, all;
+  } most;
   sunrealtype product_t;
   N_Vector product_y;
   int frictionless;  /* 1: friction is left out for the moment */
@@ -178,14 +180,10 @@ struct CPContact_ {
    * tolerances of all velocities add up to in the row */
   sunrealtype *scale, *error;
   sunrealtype *udot, *force; /* [nu] */
-  /* W [na na], the others [na]: the rows of the contacts in the problem. before_v: the velocities
+  /* W [n n], the others [na]: the rows of the contacts in the problem. before_v: the velocities
    * to which restitution refers. */
   sunrealtype *W, *velocity, *before_v, *e, *compression;
   int *row, *order; /* [na] row: the row of A of each row of the problem */
-  /* Of a W that is stored, but not factored: the rows [first[j] ... first[j + 1] - 1] of the entries of column j that are not 0 */
-  struct {
-    int *first, *row; /* [stored + 1], [stored stored] */
-  } nonzero;
   /* [npoints]; event_before: the events before the newest ones */
   CPContactEvent *event, *event_before, *event_own; /* own: while the phases are found anew */
   int *fired;                                       /* [ROOTS npoints] roots of the newest event */
@@ -202,8 +200,9 @@ struct CPContact_ {
   sunrealtype h, least_h, t_busy;
   int slides; /* a contact with friction has slid in the newest step */
   /* yields: where the laws have no solution, a shorter step or time stepping is tried, which is no failure; yielded: time stepping
-   * begins for that */
-  int yields, yielded;
+   * begins for that, or where the integrator finds no step */
+  int yields;
+  enum { CONTACT_NO_LAW = 1, CONTACT_STUCK } yielded;
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
   char *lifted;                  /* [npoints] workspace (lift.c) */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */

@@ -429,7 +429,7 @@ static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char 
 /* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
 static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
   const int all = n;
-  if (c->problem.times) {
+  if (c->problem.times || (c->problem.direct > 0 && n > c->problem.direct)) {
     memset(c->column, 0, (size_t)c->na * sizeof *c->column);
     for (int i = 0; i < n; i++) c->column[c->row[c->order[i]]] = 1;
     const int flag = CPMechImpact(c->mech, t, y, c->column, 0.0, NULL);

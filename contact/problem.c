@@ -179,7 +179,7 @@ static int findColumns(CPContact c, const char *function) {
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-int contactStored(const CPContact c) { return c->problem.times != respond; }
+int contactStored(const CPContact c) { return !c->problem.times; }
 
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
   const int n = c->problem.n;
@@ -196,41 +196,39 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld) {
   return c->problem.times ? c->problem.block + 9 * k : c->W + c->problem.law[k].first * (1 + *ld);
 }
 
-/* The product with a stored W, for an event that is too large for factors. A contact moves those of its two bodies and of what joints
- * and drives hold to these: most entries of W are zero. */
-static int storedTimes(void *contact, const sunrealtype *x, sunrealtype *y) {
-  const CPContact c = contact;
-  const int n       = c->problem.n;
-  memset(y, 0, (size_t)n * sizeof *y);
-  for (int j = 0; j < n; j++) {
-    const sunrealtype *W = c->W + j * n, a = x[j];
-    for (int k = c->nonzero.first[j]; k < c->nonzero.first[j + 1] && a != 0.0; k++)
-      y[c->nonzero.row[k]] += W[c->nonzero.row[k]] * a;
-  }
-  return 0;
-}
-
-static void prepareStored(CPContact c) {
+/* Memory for an event with n rows, of which W, or what replaces it, is found next: of thousands of contacts few are closed.
+ * Returns 0 or CP_MEM_FAIL. */
+static int makeRoom(CPContact c, int n, const char *function) {
   ContactProblem *P = &c->problem;
-  const int n       = P->n;
-  int number        = 0;
-  for (int j = 0; j < n; j++) {
-    c->nonzero.first[j] = number;
-    for (int i = 0; i < n; i++)
-      if (c->W[i + j * n] != 0.0) c->nonzero.row[number++] = i;
+  int stored = c->most.stored, all = c->most.all;
+  if (n <= (n <= c->stored ? stored : all)) return CP_SUCCESS;
+  if (n <= c->stored) stored = n;
+  if (n > all) all = n;
+  const int direct   = P->direct > 0 && P->direct < stored ? P->direct : stored;
+  const size_t n_all = (size_t)all, n_W = (size_t)stored, d = (size_t)direct,
+               dense = 4 * d * d + 19 * d, sparse = n_W * n_W + 16 * n_W,
+               room = (dense > sparse ? dense : sparse) + (CONTACT_BASIS + 26) * n_all;
+  free(c->W), free(P->on);
+  c->W  = malloc((2 * n_W * n_W + room) * sizeof *c->W);
+  P->on = malloc((2 * (size_t)c->npoints + 4 * n_all + 1 + (P->direct > 0 ? n_W * n_W : 0)) *
+                 sizeof *P->on);
+  if (!c->W || !P->on) {
+    free(c->W), free(P->on);
+    c->W = NULL, P->on = NULL, c->most.stored = c->most.all = 0;
+    return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for the impulses of %d rows", n);
   }
-  c->nonzero.first[n] = number;
-  for (int k = 0; k < P->ncontacts; k++)
-    for (int j = 0; j <= P->law[k].ntangents; j++)
-      keepBlock(P, k, j, c->W + (P->law[k].first + j) * n);
-  P->times = storedTimes, P->data = c;
+  c->most.stored = stored, c->most.all = all;
+  P->W = c->W + n_W * n_W, P->room = P->W + n_W * n_W;
+  return CP_SUCCESS;
 }
 
 /* W [n n] <- the Delassus operator of the problem's rows under the other constraints: the columns are the
  * changes of their velocities by unit impulses. Of c->A the other rows may be left out. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = c->problem.n;
-  int flag    = contactActivateRows(c, 0);
+  int flag    = makeRoom(c, n, function);
+  if (flag) return flag;
+  flag = contactActivateRows(c, 0);
   if (flag) return contactPassOn(c, flag);
   memset(c->skipped, 1, (size_t)c->na);
   for (int i = 0; i < n; i++)
@@ -238,11 +236,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
   flag = contactRows(c, t, N_VGetArrayPointer(y), c->skipped);
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   c->product_t = t, c->product_y = y, c->problem.times = NULL;
-  if (n <= c->stored) {
-    flag = findColumns(c, function);
-    if (!flag && n > c->direct) prepareStored(c);
-    return flag;
-  }
+  if (n <= c->stored) return findColumns(c, function);
   flag             = findBlocks(c);
   c->problem.times = respond, c->problem.data = c;
   return flag;

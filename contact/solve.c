@@ -17,7 +17,9 @@
  *   W + shift I,  c - shift center,
  *
  * whose solution is the next center, while the shifts decrease, and, where W has too few digits for the last of these, Levenberg's
- * method ends what they begin. A small shift with the center 0 then selects the solution of least norm. */
+ * method ends what they begin. A small shift with the center 0 then selects the solution of least norm.
+ *
+ * islands.c scales the problem, and splits it into those that are solved here. */
 #include "complementarity.h"
 #include "cpodes/base/object.h"
 #include "cpodes/base/roundoff.h"
@@ -272,30 +274,9 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   p->shift = 0.0;
 }
 
-/* Scales the problem, x = scale x' and W' = scale W scale, or scales it back. W'_ii is at most 1,
- * and the two tangential rows of a contact have the same scale. */
-static void scaleRows(ContactProblem *p, int back) {
-  const int n              = p->n;
-  const sunrealtype *scale = p->scale;
-  for (int j = 0; j < n; j++) {
-    const sunrealtype s = back ? 1.0 / scale[j] : scale[j];
-    for (int i = 0; i < n && !p->times; i++) p->W[i + j * n] *= back ? s / scale[i] : s * scale[i];
-    p->c[j] *= s, p->w[j] *= s, p->x[j] /= s;
-  }
-  for (int k = 0; k < p->ncontacts; k++) {
-    ContactLaw *law      = &p->law[k];
-    const sunrealtype *s = scale + law->first, N = s[0], T = s[law->ntangents > 0];
-    law->mu *= back ? T / N : N / T;
-    law->given *= back ? N : 1.0 / N;
-    for (int i = 0; p->times && i <= law->ntangents; i++)
-      for (int j = 0; j <= law->ntangents; j++)
-        p->block[9 * k + 3 * j + i] *= back ? 1.0 / (s[i] * s[j]) : s[i] * s[j];
-  }
-}
-
-int contactSolve(ContactProblem *p) {
+int contactSolveScaled(ContactProblem *p, sunrealtype size) {
   const int n         = p->n;
-  sunrealtype *vector = p->room;
+  sunrealtype *vector = p->room, least;
   const Work work     = {.F      = vector,
                          .h      = vector + n,
                          .Wh     = vector + 2 * n,
@@ -306,39 +287,19 @@ int contactSolve(ContactProblem *p) {
                          .center = vector + 7 * n,
                          .kept   = vector + 8 * n,
                          .J      = vector + 11 * n};
-  p->scale = vector + 9 * n, p->scaled = vector + 10 * n;
-  for (int k = 0; k < p->ncontacts; k++) {
-    const ContactLaw *law = &p->law[k];
-    sunrealtype *scale = p->scale + law->first, largest = 0;
-    for (int i = 0; i <= law->ntangents; i++) {
-      const sunrealtype w = p->times ? p->block[9 * k + 4 * i] : p->W[(law->first + i) * (1 + n)];
-      if (i == 0) scale[0] = 1.0 / sqrt(w);
-      else largest = fmax(largest, w);
-    }
-    for (int i = 1; i <= law->ntangents; i++) scale[i] = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
-  }
   memset(p->x, 0, (size_t)n * sizeof *p->x);
   memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
-  p->newton = 0, p->shift = 0.0, p->weight = 1.0, p->residual = 0.0;
+  p->newton = 0, p->shift = 0.0, p->weight = 1.0;
   if (contactMapAtW(p, p->x, work.F) == 0.0) return 0; /* x = 0 is the solution. */
-  scaleRows(p, 0);
-  const sunrealtype size = contactLargest(n, p->c);
-  int failed             = p->times || enumerate(p, work.J, work.F, work.J + n * n, size);
-  if (failed) {
-    sunrealtype least;
-    memset(p->x, 0, (size_t)n * sizeof *p->x);
-    p->newton = 1;
-    if (p->times) contactProjectedGradient(p, ITERATIONS * CONTACT_SWEEPS, work.F, work.h, work.Wh);
-    else gaussSeidel(p, CONTACT_SWEEPS);
-    newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, 0.0, &least);
-    failed = !(least <= RESIDUAL * size);
-    if (failed) {
-      memset(p->x, 0, (size_t)n * sizeof *p->x);
-      failed = proximal(p, &work, size);
-      if (!failed) leastNorm(p, &work, size);
-    }
-  }
-  p->residual = size > 0.0 ? contactNaturalMap(p, p->x, work.F) / size : 0.0;
-  scaleRows(p, 1);
-  return failed;
+  if (!p->times && !enumerate(p, work.J, work.F, work.J + n * n, size)) return 0;
+  memset(p->x, 0, (size_t)n * sizeof *p->x);
+  p->newton = 1;
+  if (p->times) contactProjectedGradient(p, ITERATIONS * CONTACT_SWEEPS, work.F, work.h, work.Wh);
+  else gaussSeidel(p, CONTACT_SWEEPS);
+  newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, 0.0, &least);
+  if (least <= RESIDUAL * size) return 0;
+  memset(p->x, 0, (size_t)n * sizeof *p->x);
+  if (proximal(p, &work, size)) return 1;
+  leastNorm(p, &work, size);
+  return 0;
 }

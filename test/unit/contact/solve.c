@@ -16,9 +16,9 @@ enum { CONTACTS = 40, ROWS = SET_ROWS };
 
 typedef struct {
   ContactProblem P;
-  ContactLaw law[CONTACTS];
-  sunrealtype W[ROWS * ROWS], c[ROWS], x[ROWS], w[ROWS], room[3 * ROWS * ROWS + 12 * ROWS];
-  int on[ROWS];
+  ContactLaw law[2 * CONTACTS];
+  sunrealtype W[ROWS * ROWS], c[ROWS], x[ROWS], w[ROWS], room[4 * ROWS * ROWS + 31 * ROWS];
+  int on[6 * ROWS + 1];
   sunrealtype kept[ROWS * ROWS];
 } Set;
 
@@ -116,6 +116,37 @@ START_TEST(nearly_dependent_contacts_are_solved) {
     expect_solution(set);
   }
   free(set);
+}
+END_TEST
+
+/* Eight sets of up to three contacts in the plane, whose rows alternate, are islands: each is solved as if it were alone, by trying the
+ * combinations of so few contacts, for which there are too many of all. */
+START_TEST(islands_are_solved_as_if_alone) {
+  enum { ISLANDS = 8, EACH = 3, N = 2 * EACH };
+  unsigned state = 3;
+  Set *all = set_of(ISLANDS * EACH, 1, 0.4), *one = set_of(EACH, 1, 0.4);
+  for (int trial = 0; trial < 20; trial++) {
+    sunrealtype x[ISLANDS][N];
+    const int n = all->P.n;
+    memset(all->W, 0, sizeof all->W);
+    for (int l = 0; l < ISLANDS; l++) {
+      contactSetRandom(N, 7, &state, one->W, one->c);
+      for (int j = 0; j < N; j++) {
+        const int column = 2 * (ISLANDS * (j / 2) + l) + j % 2;
+        all->c[column]   = one->c[j];
+        for (int i = 0; i < N; i++)
+          all->W[2 * (ISLANDS * (i / 2) + l) + i % 2 + column * n] = one->W[i + j * N];
+      }
+      expect_solution(one);
+      memcpy(x[l], one->x, sizeof x[l]);
+    }
+    expect_solution(all);
+    ck_assert_int_eq(all->P.newton, 0);
+    for (int l = 0; l < ISLANDS; l++)
+      for (int j = 0; j < N; j++)
+        ck_assert_double_eq_tol(all->x[2 * (ISLANDS * (j / 2) + l) + j % 2], x[l][j], 1e-11);
+  }
+  free(all), free(one);
 }
 END_TEST
 
@@ -331,7 +362,7 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   SUNMatDestroy(M), SUNMatDestroy(A), free(points);
 }
 
-/* 87 contacts, 200 and more: the solution by products is that with the matrix. */
+/* 87 contacts, 200 and more: the solution by products is that with the matrix, and with the entries of the matrix that are not 0. */
 START_TEST(products_lead_to_the_same_solution) {
   unsigned state = 5;
   Heap *heap     = calloc(1, sizeof *heap);
@@ -339,12 +370,12 @@ START_TEST(products_lead_to_the_same_solution) {
   pile_up(heap, (const int[]){1, 7, 3}[_i], &state);
   const size_t nc = (size_t)heap->ncontacts, n = 3 * nc;
   ck_assert_uint_ge(nc, _i == 2 ? 87 : 200);
-  ContactLaw *law    = calloc(nc, sizeof *law);
-  int *on            = calloc(n, sizeof *on);
-  sunrealtype *W     = calloc(4 * n * n + 12 * n, sizeof *W),
-              *small = calloc(6 * n + 9 * nc + (CONTACT_BASIS + 14) * n, sizeof *small);
+  ContactLaw *law    = calloc(2 * nc, sizeof *law);
+  int *on            = calloc(2 * nc + 4 * n + 1 + n * n, sizeof *on);
+  sunrealtype *W     = calloc(5 * n * n + 31 * n, sizeof *W),
+              *small = calloc(8 * n + 9 * nc + (CONTACT_BASIS + 14) * n, sizeof *small);
   ck_assert(law && on && W && small);
-  sunrealtype *x = small + n, *block = small + 6 * n;
+  sunrealtype *x = small + n, *block = small + 8 * n;
   ContactProblem dense = {.n         = (int)n,
                           .ncontacts = (int)nc,
                           .law       = law,
@@ -369,11 +400,16 @@ START_TEST(products_lead_to_the_same_solution) {
   ck_assert_int_eq(contactSolve(&sparse), 0);
   ck_assert_double_le(sparse.residual, 1e-12);
   ck_assert_int_eq(contactSolve(&dense), 0);
+  ContactProblem stored = dense;
+  stored.x = x + 4 * n, stored.w = x + 5 * n, stored.direct = 100;
+  ck_assert_int_eq(contactSolve(&stored), 0);
   sunrealtype size = 0;
   for (size_t i = 0; i < n; i++) size = fmax(size, fabs(dense.x[i]));
   for (size_t i = 0; i < n; i++) {
     ck_assert_double_eq_tol(sparse.w[i], dense.w[i], 1e-10);
     ck_assert_double_eq_tol(sparse.x[i], dense.x[i], 1e-10 * size);
+    ck_assert_double_eq_tol(stored.w[i], dense.w[i], 1e-10);
+    ck_assert_double_eq_tol(stored.x[i], dense.x[i], 1e-10 * size);
   }
   sunrealtype u[6 * (CONTACTS * 5 + 1)] = {0};
   heap_rows(heap, 1, dense.x, u);
@@ -416,6 +452,7 @@ TEST_SUITE(solve) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_random_set_is_solved, 0, (int)(sizeof sets / sizeof *sets));
   tcase_add_loop_test(tc, nearly_dependent_contacts_are_solved, 0, 3);
+  tcase_add_test(tc, islands_are_solved_as_if_alone);
   tcase_add_test(tc, stack_of_boxes_is_solved);
   tcase_add_loop_test(tc, products_lead_to_the_same_solution, 0, 3);
   tcase_add_test(tc, redundant_tangents_share_the_load);
