@@ -120,6 +120,10 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   return CP_SUCCESS;
 }
 
+/* An iteration that converges, however slowly, does not go so many times without its change becoming the least one so far: what is left
+ * is roundoff. */
+enum { STALLED = 5 };
+
 /* The part of the multipliers that roundoff of the solver is: of rows at a narrow angle, as those of bodies that friction wedges, it is
  * that of A M^{-1} A^T divided by the square of the sine. */
 static double roundoffOf(const CPMech mech) {
@@ -131,8 +135,9 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
                   double *lambda) {
   CPMechMultipliers *it = &mech->multipliers;
   const int nu = mech->nu, m = mech->m;
-  double change = 0.0, last = INFINITY, *next = it->next, *before = it->before;
-  int flag = cpMechKkt(mech, s, f, b, a, lambda);
+  double change = 0.0, last = INFINITY, least = INFINITY, *next = it->next, *before = it->before;
+  int stalled = 0;
+  int flag    = cpMechKkt(mech, s, f, b, a, lambda);
   for (int k = 0; !flag && k < CP_MOST_ITERATIONS; k++) {
     double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
@@ -154,9 +159,12 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
      * roundoff of the forces, that of the solver included. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
     const int rounded   = change <= roundoffOf(mech) * size || moved <= roundoffOf(mech) * total;
-    const int stagnates = k > 0 && rounded && !(change < 0.5 * last);
+    stalled             = change < least ? 0 : stalled + 1;
+    const int stagnates = (k > 0 && rounded && !(change < 0.5 * last)) ||
+                          (change <= CP_HALF_DIGITS * size && stalled >= STALLED);
     const int converged = resolved || stagnates || change <= CP_ITERATED * size;
     last                = change;
+    least               = fmin(least, change);
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
     if (converged) return CP_SUCCESS;
