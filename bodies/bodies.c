@@ -266,21 +266,31 @@ typedef union {
   CPRelease release;
   CPTyre tyre;
   CPElasticSphere sphere;
+  CPDrag drag;
   CPBodyContact contact;
   CPShape shape;
 } Element;
 
 int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
-  static const size_t sizes[] = {
-      [CP_ELEMENT_BODY] = sizeof(CPBody),           [CP_ELEMENT_JOINT] = sizeof(CPJoint),
-      [CP_ELEMENT_COUPLER] = sizeof(CPCoupler),     [CP_ELEMENT_DRIVE] = sizeof(CPDrive),
-      [CP_ELEMENT_SPRING] = sizeof(CPSpring),       [CP_ELEMENT_BUSHING] = sizeof(CPBushing),
-      [CP_ELEMENT_FORCE] = sizeof(CPForce),         [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
-      [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
-      [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
-      [CP_ELEMENT_ROPE] = sizeof(CPRope),           [CP_ELEMENT_CONTROLLER] = sizeof(CPController),
-      [CP_ELEMENT_TENDON] = sizeof(CPTendon),       [CP_ELEMENT_RELEASE] = sizeof(CPRelease),
-      [CP_ELEMENT_TYRE] = sizeof(CPTyre),           [CP_ELEMENT_SPHERE] = sizeof(CPElasticSphere)};
+  static const size_t sizes[] = {[CP_ELEMENT_BODY]       = sizeof(CPBody),
+                                 [CP_ELEMENT_JOINT]      = sizeof(CPJoint),
+                                 [CP_ELEMENT_COUPLER]    = sizeof(CPCoupler),
+                                 [CP_ELEMENT_DRIVE]      = sizeof(CPDrive),
+                                 [CP_ELEMENT_SPRING]     = sizeof(CPSpring),
+                                 [CP_ELEMENT_BUSHING]    = sizeof(CPBushing),
+                                 [CP_ELEMENT_FORCE]      = sizeof(CPForce),
+                                 [CP_ELEMENT_FRICTION]   = sizeof(CPFriction),
+                                 [CP_ELEMENT_CONTACT]    = sizeof(CPBodyContact),
+                                 [CP_ELEMENT_SHAPE]      = sizeof(CPShape),
+                                 [CP_ELEMENT_LIMIT]      = sizeof(CPLimit),
+                                 [CP_ELEMENT_ACTUATOR]   = sizeof(CPActuator),
+                                 [CP_ELEMENT_ROPE]       = sizeof(CPRope),
+                                 [CP_ELEMENT_CONTROLLER] = sizeof(CPController),
+                                 [CP_ELEMENT_TENDON]     = sizeof(CPTendon),
+                                 [CP_ELEMENT_RELEASE]    = sizeof(CPRelease),
+                                 [CP_ELEMENT_TYRE]       = sizeof(CPTyre),
+                                 [CP_ELEMENT_SPHERE]     = sizeof(CPElasticSphere),
+                                 [CP_ELEMENT_DRAG]       = sizeof(CPDrag)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -317,6 +327,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_RELEASE: i = bodiesAddRelease(b, &e.release); break;
   case CP_ELEMENT_TYRE: i = bodiesAddTyre(b, &e.tyre); break;
   case CP_ELEMENT_SPHERE: i = bodiesAddElasticSphere(b, &e.sphere); break;
+  case CP_ELEMENT_DRAG: i = bodiesAddDrag(b, &e.drag); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

@@ -94,8 +94,8 @@ typedef struct {
   void *data;
   const struct Formula_ *formula; /* which is added to fn; or NULL */
   /* At a point, param is that of a constant force; otherwise the numbers of the law begin there: of a tyre (tyre.c), where the pair's
-   * side a has the ground's normal, or of an elastic sphere (sphere.c). */
-  enum { AT_A_POINT = 0, OF_A_TYRE, OF_A_SPHERE } law;
+   * side a has the ground's normal, of an elastic sphere (sphere.c), or of a fluid on a box or an ellipsoid (drag.c). */
+  enum { AT_A_POINT = 0, OF_A_TYRE, OF_A_SPHERE, ON_A_BOX, ON_AN_ELLIPSOID } law;
 } PointForce;
 
 typedef struct {

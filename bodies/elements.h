@@ -138,6 +138,7 @@ int bodiesTakeSum(CPBodies b, const Term *own, int first, int n);
 int bodiesAddTendon(CPBodies b, const CPTendon *tendon);
 int bodiesAddTyre(CPBodies b, const CPTyre *tyre);
 int bodiesAddElasticSphere(CPBodies b, const CPElasticSphere *sphere);
+int bodiesAddDrag(CPBodies b, const CPDrag *drag);
 int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
 /* Adds a drive, for which there is room. g: or NULL; values [4]: of its parameters, or NULL if it has none. Returns its index. */

@@ -265,7 +265,9 @@ static int readFlags(Mjcf *m, const xmlNode *n, int *gravity) {
 }
 
 static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
-  if (robotAttributes(m->r, n, " wind density viscosity ") ||
+  if (mjcfNumbers(m, n, "option", NULL, "density", 1, 1, &m->fluid[0]) ||
+      mjcfNumbers(m, n, "option", NULL, "viscosity", 1, 1, &m->fluid[1]) ||
+      mjcfNumbers(m, n, "option", NULL, "wind", 3, 3, m->fluid + 2) ||
       mjcfNumbers(m, n, "option", NULL, "gravity", 3, 3, g))
     return 1;
   for (const xmlNode *c = n->children; c; c = c->next) {
@@ -448,7 +450,7 @@ static int build(Mjcf *m) {
   if (robotSetting(r, known[0], key, sizeof key) && !*key)
     return robotWrong(r, NULL, "start must be the name of a keyframe");
   r->loops = hasLoops(m);
-  if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
+  if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r) || mjcfDrags(m)) return 1;
   r->meshes = mjcfHull, r->meshes_data = m;
   if (robotTouches(r, &touch)) return 1;
   return m->off & NO_CONTACT || !touch
@@ -475,5 +477,6 @@ int robotReadMjcf(Robot *r, xmlNodePtr root) {
   free(m.scope);
   free(m.tendon);
   free(m.derived);
+  free(m.drag);
   return failed;
 }

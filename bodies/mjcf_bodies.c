@@ -109,6 +109,7 @@ static void takeMass(Mjcf *m, const Place *place, const Mass *mass) {
   robotPose(place, &pose);
   moveMass(&pose, &moved);
   addMass(&moved, m->body);
+  m->part = *place;
 }
 
 /* Applies what the compiler asks of the masses of all bodies. */
@@ -347,6 +348,95 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
   return (g.name && robotName(r, n, "geom", g.name, r->ngeoms)) || robotGeom(r, &g, &place);
 }
 
+/* --------------------------------------------------------------------------------- fluid -- */
+
+static int hasFluid(const Mjcf *m) { return m->fluid[0] > 0 || m->fluid[1] > 0; }
+
+static int takeDrag(Mjcf *m, const MjcfDrag *drag, const Place *place) {
+  if (ROOM(m->drag, m->ndrags, 1) || ROOM(m->r->place, m->r->nplaces, 1))
+    return robotWrong(m->r, drag->node, "no memory");
+  m->drag[m->ndrags]           = *drag;
+  m->drag[m->ndrags++].place   = m->r->nplaces;
+  m->r->place[m->r->nplaces++] = *place;
+  return 0;
+}
+
+/* Takes a geom with fluidshape="ellipsoid": the fluid acts on the ellipsoid with its half sizes. */
+CP_RARE static int soakGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
+                            const Place *body, Place place) {
+  static const char *const shapes[] = {"none", "ellipsoid", NULL};
+  MjcfDrag drag                     = {.node = n, .coefficients = {0.5, 0.25, 1.5, 1, 1}};
+  int shape                         = 0;
+  sunrealtype *s                    = drag.size;
+  if (body->link == GROUND || !hasFluid(m)) return 0;
+  if (mjcfKeyword(m, n, "geom", class_, "fluidshape", shapes, &shape) ||
+      mjcfNumbers(m, n, "geom", class_, "fluidcoef", 1, 5, drag.coefficients))
+    return 1;
+  if (!shape) return 0;
+  m->soaked = 1;
+  if (type >= NUM_SOLIDS || mjcfGet(m, n, "geom", class_, "mesh"))
+    return robotNote(m->r, n, "the drag of the fluid on meshes");
+  if (readSolid(m, n, class_, type, body, s, &place)) return 1;
+  if (type == SPHERE || type == CAPSULE) s[2] = type == CAPSULE ? s[0] + s[1] : s[0];
+  if (type == CYLINDER) s[2] = s[1];
+  if (type == SPHERE || type == CAPSULE || type == CYLINDER) s[1] = s[0];
+  return takeDrag(m, &drag, &place);
+}
+
+/* The fluid acts on a body without such geoms as on the box with its mass and principal moments. Of equal moments any axes are principal
+ * ones, but not equal for the drag: those of its only part count, otherwise those nearest to the body's. */
+CP_RARE static int soakBody(Mjcf *m, const xmlNode *n, const Place *body, const Mass *mass) {
+  MjcfDrag drag = {.node = n, .is_box = 1};
+  Place place   = m->part;
+  Mass own;
+  Pose pose;
+  sunrealtype value[3], axis[3][3], by_axis[3][3], turn[4], e[4];
+  for (int try = 0; try < 2; try++) { /* in the axes of the part, then in those of the body */
+    const Place back = {{0, 0, 0, place.q[3], -place.q[4], -place.q[5], -place.q[6]}, GROUND};
+    int products     = 0;
+    robotPose(&back, &pose);
+    own = *mass;
+    moveMass(&pose, &own);
+    for (int k = 3; k < 6; k++) /* Roundoff would turn the axes of equal moments by any angle. */
+      if (fabs(own.J[k]) <= SUN_RCONST(1e-12) * (own.J[0] + own.J[1] + own.J[2])) own.J[k] = 0;
+      else products = 1;
+    if (!products) break;
+    if (!try) place = *body;
+  }
+  principalInertia(own.J, value, axis);
+  for (int k = 0; k < 9; k++) by_axis[k / 3][k % 3] = axis[k % 3][k / 3];
+  robotAxes(by_axis, turn);
+  robotTurn(place.q + 3, turn, e);
+  memcpy(place.q + 3, e, sizeof e);
+  for (int k = 0; k < 3; k++)
+    drag.size[k] =
+        sqrt(fmax(0, 6 * (value[(k + 1) % 3] + value[(k + 2) % 3] - value[k]) / mass->mass));
+  memcpy(place.q, mass->centre, sizeof mass->centre);
+  place.link = body->link;
+  return length3(drag.size) > 0 ? takeDrag(m, &drag, &place) : 0;
+}
+
+int mjcfDrags(Mjcf *m) {
+  for (int i = 0; i < m->ndrags; i++) {
+    const MjcfDrag *from = &m->drag[i];
+    const Place *place   = &m->r->place[from->place];
+    const Link *link     = &m->r->link[place->link];
+    const char *own      = robotText(from->node, "name");
+    const sunrealtype *c = from->coefficients;
+    char name[128];
+    if (robotUnique(m->r, from->node, own ? own : link->name, "_drag", name)) return 1;
+    CPDrag drag = {CP_NEW_DRAG(name),      .body = link->name,       .in = CP_IN_BODIES,
+                   .density = m->fluid[0], .viscosity = m->fluid[1], .blunt = c[0],
+                   .slender = c[1],        .angular = c[2],          .kutta = c[3],
+                   .magnus = c[4]};
+    robotMarker(m->r, place, &drag.on);
+    memcpy(drag.wind, m->fluid + 2, sizeof drag.wind);
+    memcpy(from->is_box ? drag.edges : drag.half_axes, from->size, sizeof from->size);
+    if (robotRefused(m->r, from->node, CPBodiesAdd(m->r->bodies, &drag.head, NULL))) return 1;
+  }
+  return 0;
+}
+
 /* Reads a geom. has_mass: 1 if its body has the mass of its geoms */
 CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
                             int has_mass) {
@@ -356,7 +446,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
   return mjcfClass(m, n, "class", around, &class_) ||
          mjcfKeyword(m, n, "geom", class_, "type", geom_types, &type) ||
          mjcfPlace(m, n, "geom", class_, body, &place) ||
-         takeGeom(m, n, class_, type, body, place) ||
+         takeGeom(m, n, class_, type, body, place) || soakGeom(m, n, class_, type, body, place) ||
          (has_mass && weighGeom(m, n, class_, type, body, place));
 }
 
@@ -460,15 +550,21 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
       (place.link != GROUND || m->total[1] > 0) &&
       (m->model->inertia == FROM_GEOMS || (m->model->inertia == FROM_EITHER && !inertial));
   Mass own = {0}, *around_it = m->body;
-  const int outer = m->here;
-  m->body         = &own;
-  m->here         = robotText(n, "name") ? m->r->nplaces : UNNAMED;
+  const int outer = m->here, soaked = m->soaked;
+  const Place part = m->part;
+  m->soaked = 0, m->part = place;
+  m->body = &own;
+  m->here = robotText(n, "name") ? m->r->nplaces : UNNAMED;
   if (keepPlace(m->r, n, "body", &place) || mjcfChildren(m, n, class_, &place, 1, 0) ||
       mjcfChildren(m, n, class_, &place, 0, geoms))
     return 1;
   m->body = around_it;
   limitMass(m, &own);
   m->total[0] += own.mass;
+  if (hasFluid(m) && !m->soaked && place.link != GROUND && own.mass > 0 &&
+      soakBody(m, n, &place, &own))
+    return 1;
+  m->soaked = soaked, m->part = part;
   if (lifted < 0 && robotNote(m->r, n, "gravcomp below 0")) return 1;
   if (lifted > 0) robotLift(m->r, &(Place){{0, 0, 0, 1, 0, 0, 0}, place.link}, &own, lifted);
   if (place.link != GROUND) addMass(&own, &m->r->link[place.link].mass);

@@ -13,6 +13,14 @@ typedef struct {
   sunrealtype ratio, scale;
 } Derived;
 
+/* What the fluid acts on: a box of the same inertia as a body, or a geom's ellipsoid. place: among those of the Robot; coefficients: blunt,
+ * slender, angular, kutta and magnus */
+typedef struct {
+  const xmlNode *node;
+  int place, is_box;
+  sunrealtype size[3], coefficients[5];
+} MjcfDrag;
+
 /* An asset, and its mass for unit density, as a solid or a surface, where that is known */
 typedef struct {
   const xmlNode *node;
@@ -50,7 +58,12 @@ typedef struct {
     MjcfModel *model;
   } * scope;
   int nmodels, nscopes;
-  Mass *body;             /* of the body that is being read, in space */
+  Mass *body;           /* of the body that is being read, in space */
+  Place part;           /* the place of the newest part of this mass */
+  sunrealtype fluid[5]; /* density, viscosity and wind */
+  MjcfDrag *drag;       /* [ndrags] */
+  int ndrags;
+  int soaked;             /* has the body that is being read geoms on which the fluid acts? */
   sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
   int nelements;          /* that have been copied */
   int off;                /* kinds of Disabled that the file switches off itself */
@@ -113,6 +126,8 @@ int mjcfChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *
 /* Excludes pairs of bodies, before the contacts of geoms are known, or adds those of pairs of geoms, afterwards. Returns as
  * mjcfClass. */
 int mjcfPairs(Mjcf *m, const xmlNode *section, int pairs);
+/* Adds what the fluid does. Returns as mjcfClass. */
+int mjcfDrags(Mjcf *m);
 /* Notes elements that have no counterpart in the mechanism, if they may act on the motion. Returns as mjcfClass. */
 int mjcfIgnore(Mjcf *m, const xmlNode *n);
 

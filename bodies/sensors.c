@@ -34,7 +34,8 @@ enum {
   SAMPLED  = 262144,  /* a controller */
   RELEASED = 524288,  /* a release */
   TYRED    = 1048576, /* a tyre, beside LOADED */
-  SPHERED  = 2097152  /* an elastic sphere, beside LOADED */
+  SPHERED  = 2097152, /* an elastic sphere, beside LOADED */
+  DRAGGED  = 4194304  /* what a fluid acts on, beside LOADED */
 };
 
 static const struct {
@@ -59,7 +60,7 @@ static const struct {
     {"rate", VALUE_RATE, ANGULAR | SLIDING | SPRINGY | TWISTED | ROPED, 0, "m/s", "rad/s"},
     {"acceleration", VALUE_RATE_2, ANGULAR | SLIDING | SPRINGY | TWISTED, 0, "m/s^2", "rad/s^2"},
     {"force", REACTION, JOINT | BUSHING | LOADED, 1, "N", "N"},
-    {"torque", MOMENT, JOINT | BUSHING | TYRED | SPHERED, 1, "N m", "N m"},
+    {"torque", MOMENT, JOINT | BUSHING | TYRED | SPHERED | DRAGGED, 1, "N m", "N m"},
     {"force", SCALAR_FORCE, ACTUATOR | SPRINGY | ROPED, 0, "N", "N"},
     {"torque", SCALAR_FORCE, TURNER | TWISTED, 0, "N m", "N m"},
     {"axial", AXIAL, ROD, 0, "N", "N"},
@@ -85,7 +86,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_BODY: return m->space.dimension == 2 ? BODY | PLANAR : BODY;
   case NAME_BUSHING: return BUSHING;
   case NAME_FORCE: {
-    static const int of_law[] = {[AT_A_POINT] = 0, [OF_A_TYRE] = TYRED, [OF_A_SPHERE] = SPHERED};
+    static const int of_law[] = {
+        [AT_A_POINT] = 0, [OF_A_TYRE] = TYRED, [OF_A_SPHERE] = SPHERED, [ON_A_BOX] = DRAGGED, [ON_AN_ELLIPSOID] = DRAGGED};
     return LOADED | of_law[m->force[s->index].law];
   }
   case NAME_CONTROLLER: return SAMPLED;

@@ -1,4 +1,4 @@
-/* What the laws of tyres and spheres share: the places of both bodies, the components of what acts on them, and their derivatives */
+/* What the laws of tyres, spheres and fluids share: the places of both bodies, the components of what acts on them, and their derivatives */
 #include "wrench.h"
 
 #include "elements.h"
@@ -19,7 +19,9 @@ static void seed(TaylorVector x, int j, sunrealtype f, const sunrealtype *value)
 static void seedMotions(Slopes slopes, int s, const Pose *pose, Places *at) {
   const sunrealtype sign  = s ? 1 : -1;
   Taylor *const turning[] = {at->w[s],       at->arm[s],     at->z[s],
-                             at->axis[s][0], at->axis[s][1], at->axis[s][2]};
+                             at->axis[s][0], at->axis[s][1], at->axis[s][2],
+                             at->frame[0],   at->frame[1],   at->frame[2]};
+  const size_t count      = (s ? 9 : 6); /* frame is of side b */
   sunrealtype arm[3], rate[3], turned[3];
   for (int k = 0; k < 3; k++) arm[k] = at->arm[s][k].v;
   cross3(pose->w, arm, rate);
@@ -37,7 +39,7 @@ static void seedMotions(Slopes slopes, int s, const Pose *pose, Places *at) {
     }
     cross3(axis, rate, turned);
     seed(at->rate, j, sign, turned);
-    for (size_t i = 0; i < sizeof turning / sizeof turning[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
       const sunrealtype own[3] = {turning[i][0].v, turning[i][1].v, turning[i][2].v};
       cross3(axis, own, turned);
       seed(turning[i], j, 1, turned);
@@ -60,6 +62,10 @@ static void placesOf(const Mechanism *b, const Pair *pair, Slopes slopes, int s,
   at->degree = slopes != NO_SLOPES;
   setVector(at, d.x, at->d);
   setVector(at, d.rate, at->rate);
+  for (int l = 0; l < 3; l++) {
+    toSpace(pose[1], pair->side[1].axis[l], v);
+    setVector(at, v, at->frame[l]);
+  }
   for (int k = 0; k < 2; k++) {
     toSpace(pose[k], pair->side[k].axis[Z], v);
     setVector(at, v, at->z[k]);
@@ -78,7 +84,9 @@ static int evaluate(const Mechanism *b, const PointForce *force, Slopes slopes, 
   placesOf(b, &b->pair[force->pair], slopes, s, at);
   out->load = out->slip[0] = out->slip[1] = wrenchConstant(at, 0);
   wrenchZero(at, out->F), wrenchZero(at, out->T[0]), wrenchZero(at, out->T[1]);
-  return (force->law == OF_A_TYRE ? tyreLaw : sphereLaw)(b->param + force->param, at, out);
+  static WrenchLaw *const laws[] = {
+      [OF_A_TYRE] = tyreLaw, [OF_A_SPHERE] = sphereLaw, [ON_A_BOX] = boxLaw, [ON_AN_ELLIPSOID] = ellipsoidLaw};
+  return laws[force->law](b->param + force->param, at, out);
 }
 
 /* Six components on each body but the ground: the force, and the torque about the centre of mass in its axes */

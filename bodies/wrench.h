@@ -1,4 +1,4 @@
-/* Laws of a force and a torque between two bodies: of tyres and of elastic spheres. Each is written once, with values that carry derivatives
+/* Laws of a force and a torque between two bodies: of tyres, of elastic spheres and of fluids. Each is written once, with values that carry derivatives
  * with respect to the six motions of one of the bodies (taylor.h). */
 #ifndef CPODES_BODIES_WRENCH_H
 #define CPODES_BODIES_WRENCH_H
@@ -7,10 +7,10 @@
 #include "taylor.h"
 
 /* What moves, in space: d = P_b - P_a and its rate, and of both sides the axis z of the pair, the angular velocity of the body and, if this is not
- * the ground, the arm from its centre of mass to P and its axes */
+ * the ground, the arm from its centre of mass to P and its axes; frame: the axes x, y, z of the pair on side b */
 typedef struct {
   int n, degree;
-  TaylorVector d, rate, z[2], w[2], arm[2], axis[2][3];
+  TaylorVector d, rate, z[2], w[2], arm[2], axis[2][3], frame[3];
 } Places;
 
 /* The normal force, of a tyre its slips along and across the wheel, the force F on b and -F on a, and the torques on both about their points */
@@ -21,7 +21,7 @@ typedef struct {
 
 /* A law of the numbers p. out: 0 on entry. Returns 0, or 1 where it is not defined. */
 typedef int WrenchLaw(const sunrealtype *p, const Places *at, Loads *out);
-WrenchLaw tyreLaw, sphereLaw;
+WrenchLaw tyreLaw, sphereLaw, boxLaw, ellipsoidLaw;
 
 static inline Taylor wrenchConstant(const Places *at, sunrealtype v) {
   return taylorConstant(at->n, at->degree, v);

@@ -173,10 +173,10 @@ static int readElement(Reader *r, const yaml_node_t *n, void *keys) {
 }
 
 static const char *const sections[] = {
-    "bodies",          "joints",    "couplers",   "drives",    "springs",  "bushings",
-    "forces",          "frictions", "limits",     "actuators", "ropes",    "tendons",
-    "controllers",     "releases",  "latches",    "shapes",    "contacts", "tyres",
-    "elastic_spheres", "run",       "parameters", "functions", "include",  NULL};
+    "bodies",     "joints",    "couplers",  "drives", "springs",         "bushings",    "forces",
+    "frictions",  "limits",    "actuators", "ropes",  "tendons",         "controllers", "releases",
+    "latches",    "shapes",    "contacts",  "tyres",  "elastic_spheres", "drags",       "run",
+    "parameters", "functions", "include",   NULL};
 
 int yamlOpen(Reader *r) {
   const yaml_node_t *top  = yaml_document_get_root_node(&r->document);

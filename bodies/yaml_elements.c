@@ -198,6 +198,23 @@ static const Field sphere_fields[] = {
     QUANTITY(CPElasticSphere, "speed", speed, NUMBER, 1, "m/s"),
     QUANTITY(CPElasticSphere, "share", share, NUMBER, 0, "1"),
     {0}};
+static const Field drag_fields[]       = {FIELD(CPDrag, "name", head.name, NAME, 1),
+                                          FIELD(CPDrag, "body", body, NAME, 1),
+                                          FIELD(CPDrag, "in", in, IN, 0),
+                                          QUANTITY(CPDrag, "at", on.point, VECTOR, 0, "m"),
+                                          QUANTITY(CPDrag, "axis", on.axis, DIRECTION, 0, NULL),
+                                          QUANTITY(CPDrag, "across", on.across, DIRECTION, 0, NULL),
+                                          QUANTITY(CPDrag, "edges", edges, VECTOR, 0, "m"),
+                                          QUANTITY(CPDrag, "half_axes", half_axes, VECTOR, 0, "m"),
+                                          QUANTITY(CPDrag, "density", density, NUMBER, 0, "kg/m^3"),
+                                          QUANTITY(CPDrag, "viscosity", viscosity, NUMBER, 0, "N*s/m^2"),
+                                          QUANTITY(CPDrag, "wind", wind, VECTOR, 0, "m/s"),
+                                          QUANTITY(CPDrag, "blunt", blunt, NUMBER, 0, "1"),
+                                          QUANTITY(CPDrag, "slender", slender, NUMBER, 0, "1"),
+                                          QUANTITY(CPDrag, "angular", angular, NUMBER, 0, "1"),
+                                          QUANTITY(CPDrag, "kutta", kutta, NUMBER, 0, "1"),
+                                          QUANTITY(CPDrag, "magnus", magnus, NUMBER, 0, "1"),
+                                          {0}};
 static const Field controller_fields[] = {
     FIELD(ControllerKeys, "name", controller.head.name, NAME, 1),
     FIELD(ControllerKeys, "of", controller.of, NAME, 1),
@@ -446,6 +463,10 @@ static int checkSphere(Reader *r, const yaml_node_t *n, Element *e) {
   return e->sphere.in == CP_IN_SPACE && needKey(r, n, "an elastic sphere", "at_b");
 }
 
+static int checkDrag(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->drag.in == CP_IN_SPACE && needKey(r, n, "a drag", "at");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -474,6 +495,7 @@ const ElementKeys yaml_elements[] = {
     {"tyres", "a tyre", tyre_fields, CP_ELEMENT_TYRE, sizeof(CPTyre), checkTyre},
     {"elastic_spheres", "an elastic sphere", sphere_fields, CP_ELEMENT_SPHERE,
      sizeof(CPElasticSphere), checkSphere},
+    {"drags", "a drag", drag_fields, CP_ELEMENT_DRAG, sizeof(CPDrag), checkDrag},
     {"tendons", "a tendon", tendon_fields, CP_ELEMENT_TENDON, sizeof(CPTendon), checkTendon},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},

@@ -143,6 +143,7 @@ typedef union {
   CPShape shape;
   CPTyre tyre;
   CPElasticSphere sphere;
+  CPDrag drag;
 } Element;
 
 enum { DEEPEST = 8 }; /* The schema has 5 levels: file, couplers, coupler, of, coordinate. */

@@ -80,6 +80,10 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
     markers(r, k, 0, e->contact.in, &e->contact.on_a, &e->contact.on_b);
     break;
   case CP_ELEMENT_SPHERE: markers(r, k, 0, e->sphere.in, &e->sphere.on_a, &e->sphere.on_b); break;
+  case CP_ELEMENT_DRAG:
+    marker(r, k, 0, &e->drag.on);
+    polar(k, e->drag.wind);
+    break;
   case CP_ELEMENT_SHAPE:
     marker(r, k, 0, &e->shape.on);
     for (int i = 0; i < e->shape.npoints; i++)

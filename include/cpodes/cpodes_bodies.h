@@ -56,7 +56,8 @@ typedef enum {
   CP_ELEMENT_TENDON     = 14, /**< CPTendon */
   CP_ELEMENT_RELEASE    = 15, /**< CPRelease */
   CP_ELEMENT_TYRE       = 16, /**< CPTyre */
-  CP_ELEMENT_SPHERE     = 17  /**< CPElasticSphere */
+  CP_ELEMENT_SPHERE     = 17, /**< CPElasticSphere */
+  CP_ELEMENT_DRAG       = 18  /**< CPDrag */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -96,6 +97,7 @@ typedef struct {
 #define CP_NEW_RELEASE(name)    CP_NEW_ELEMENT(CPRelease, CP_ELEMENT_RELEASE, name)
 #define CP_NEW_TYRE(name)       CP_NEW_ELEMENT(CPTyre, CP_ELEMENT_TYRE, name)
 #define CP_NEW_SPHERE(name)     CP_NEW_ELEMENT(CPElasticSphere, CP_ELEMENT_SPHERE, name)
+#define CP_NEW_DRAG(name)       CP_NEW_ELEMENT(CPDrag, CP_ELEMENT_DRAG, name)
 
 /** A rigid body. */
 typedef struct {
@@ -676,6 +678,37 @@ typedef struct {
   sunrealtype speed;    /**< > 0 [m/s] */
   sunrealtype share;    /**< part of the depth by which a yields, from 0 to 1 */
 } CPElasticSphere;
+
+/** The force and the torque of a resting or uniformly moving fluid on a body, by one of the two models of MuJoCo (its chapter "Fluid forces"; guide,
+ * section "Drag of a fluid"), which have no state of the fluid; in space only. v is the velocity of the point relative to the fluid and w the angular velocity of
+ * the body, both in the axes of `on`; j and k are the other two of these axes, and s is |v|:
+ *
+ *   box         with the edges l, D their mean:
+ *               F_i = -(3 pi viscosity D + density / 2 l_j l_k |v_i|) v_i
+ *               T_i = -(pi viscosity D^3 + density / 64 l_i (l_j^4 + l_k^4) |w_i|) w_i
+ *   ellipsoid   with the half axes r, D = 2/3 their sum, V its volume, A its area as seen along v, A_1 and I_1 the largest such area and the largest
+ *               I_i = 8/15 pi r_i max(r_j, r_k)^4, and the added masses m and moments J (H. Lamb, Hydrodynamics, sections 114 to 116):
+ *               F = -(3 pi viscosity D + density s (blunt A + slender (A_1 - A))) v + density (magnus V w x v + kutta A c (n x v) x v + m v x w)
+ *               T = -(pi viscosity D^3 + density |M|) w + density (m v x v + J w x w)
+ *               n_i = (r_j r_k)^2 v_i, c = n . v / (s n . n), M_i = (angular I_i + slender (I_1 - I_i)) w_i
+ *
+ * The inertia of the fluid that a body accelerates is left out, as in MuJoCo. Either `edges` or `half_axes` are given. */
+typedef struct {
+  CPElement head;   /**< CP_NEW_DRAG(name) */
+  const char *body; /**< name of the body */
+  CPIn in;          /**< axes of `on` */
+  CPMarker on; /**< the point, and the axes of the box or ellipsoid, of which z is `axis` and x `across` */
+  sunrealtype edges[3];     /**< of the box, >= 0, or zeros [m] */
+  sunrealtype half_axes[3]; /**< of the ellipsoid, > 0, or zeros [m] */
+  sunrealtype density;      /**< of the fluid, >= 0 [kg/m^3] */
+  sunrealtype viscosity;    /**< >= 0 [N s/m^2] */
+  sunrealtype wind[3];      /**< velocity of the fluid, in space [m/s] */
+  sunrealtype blunt;        /**< coefficients of an ellipsoid: of drag, >= 0 */
+  sunrealtype slender;      /**< of drag along what is not seen along v, >= 0 */
+  sunrealtype angular;      /**< of drag of rotations, >= 0 */
+  sunrealtype kutta;        /**< of lift, by Kutta and Joukowski, >= 0 */
+  sunrealtype magnus;       /**< of lift of what spins, >= 0 */
+} CPDrag;
 
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */

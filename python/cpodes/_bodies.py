@@ -864,6 +864,20 @@ class Bodies(Mechanism):
             "viscous": number("viscous", viscous), "speed": number("speed", speed), "share": number("share", share)},
             struct="CPElasticSphere")
 
+    def drag(self, body: str, *, at: Any, edges: Any = (0, 0, 0), half_axes: Any = (0, 0, 0), density: float = 0.0, viscosity: float = 0.0,
+             wind: Any = (0, 0, 0), axis: Any = (0, 0, 1), across: Any = (0, 0, 0), blunt: float = 0.5, slender: float = 0.25, angular: float = 1.5,
+             kutta: float = 1.0, magnus: float = 1.0, frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds the force of a fluid on a body, as on a box with these edges or an ellipsoid with these half axes around the point `at`, with z along
+        `axis` and x along `across`, by one of the two models of MuJoCo (CPDrag), whose coefficients of ellipsoids are the defaults here. Its quantities
+        are "NAME.force", "torque" and "power"."""
+        return self._add("Drag", {
+            "name": self._name(name, "drag"), "body": body_name(body), "in": frames_of(frames),
+            "on": {"point": vector("at", at, 3), "axis": vector("axis", axis, 3), "across": vector("across", across, 3)},
+            "edges": vector("edges", edges, 3), "half_axes": vector("half_axes", half_axes, 3), "density": number("density", density),
+            "viscosity": number("viscosity", viscosity), "wind": vector("wind", wind, 3), "blunt": number("blunt", blunt),
+            "slender": number("slender", slender), "angular": number("angular", angular), "kutta": number("kutta", kutta),
+            "magnus": number("magnus", magnus)})
+
     def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None, *, delay: float = 0.0) -> str:
         """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
         in a list or one name, become f(t, y), and hold until the next sample. Other numbers are set by their names,

@@ -268,6 +268,29 @@ def test_an_elastic_sphere_pushes_by_hertz_and_slides():
         m.elastic_sphere("ball", at_b=(0, 0, 0.25), radius=0.3, modulus=-1, speed=0.1, name="hard")
 
 
+def test_a_cube_sinks_by_stokes_and_an_ellipsoid_is_lifted():
+    """m v' = m g - 3 pi eta a v; and at rest in a wind U along (1, 1, 0) / sqrt(2) the drag and the lift of half axes of 3, 1, 2 m by the formulas of CPDrag."""
+    m = cpodes.Bodies(3, gravity=(0, 0, -9.81))
+    m.add_body("cube", mass=2, inertia=(0.1, 0.1, 0.1))
+    m.drag("cube", at=(0, 0, 0), edges=(0.5, 0.5, 0.5), viscosity=3, name="oil")
+    sol, k = m.solve((0, 1), rtol=1e-10, atol=1e-10), 3 * np.pi * 3 * 0.5 / 2
+    assert sol["cube.velocity.z"][-1] == pytest.approx(-9.81 / k * (1 - np.exp(-k)), rel=1e-8)
+    wing = cpodes.Bodies(3)
+    wing.add_body("wing", mass=2, inertia=(1, 1, 1))
+    wing.drag("wing", at=(0, 0, 0), half_axes=(3, 1, 2), density=1.2, wind=(1, 1, 0), across=(1, 0, 0), blunt=0.5, slender=0.2, kutta=0.7, name="air")
+    n = np.array([(1 * 2) ** 2, (2 * 3) ** 2, 0.0])  # n_i = (r_j r_k)^2 v_i for v = -(1, 1, 0), up to its sign
+    v, s = -np.array([1.0, 1.0, 0.0]), 2 ** 0.5
+    seen = np.pi * (n @ n / n.sum()) ** 0.5
+    c = n.sum() / (s * (n @ n))
+    force = -1.2 * s * (0.5 * seen + 0.2 * (6 * np.pi - seen)) * v + 1.2 * 0.7 * seen * c * np.cross(np.cross(-n, v), v)
+    sol = wing.solve((0, 1e-9))
+    assert [sol[f"air.force.{k}"][0] for k in "xyz"] == pytest.approx(list(force), rel=1e-12, abs=1e-12)
+    with pytest.raises(cpodes.Error, match="one of edges and half_axes must be given"):
+        wing.drag("wing", at=(0, 0, 0), name="none")
+    with pytest.raises(cpodes.Error, match="air_2: half_axes must be positive, and is -1"):
+        wing.drag("wing", at=(0, 0, 0), half_axes=(1, -1, 1), name="air_2")
+
+
 def test_gradients_with_respect_to_a_tyre_agree_with_differences():
     """The radius has the size of the deflection, 0.01 m, for differences; the quotients are of fourth order."""
     def wheel(friction=0.9, radius=0.3):

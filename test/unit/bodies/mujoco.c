@@ -495,6 +495,35 @@ START_TEST(tendons_pull_as_in_mujoco) {
 }
 END_TEST
 
+/* A fluid that flows, with both models of MuJoCo, on bodies with joints in a row and on what is part of them: qacc of mj_forward, MuJoCo 4.0.0, at the
+ * keyframe, with mjModel.geom_fluid[6 to 11], the added masses, by scipy.special.elliprd: those of MuJoCo itself come from a quadrature that is off by up to
+ * 6e-7, by as much as accelerations then are. */
+START_TEST(fluids_drag_as_in_mujoco) {
+  static const char *const joints[] = {"x", "y", "z", "roll", "pitch", "yaw", "elbow", "hinge"};
+  static const double qacc[]        = {-18.9555345425204,  -14.5835623980464, -12.1101265290343,
+                                       -75.3094891764454,  -39.4305950335609, 57.5107379955503,
+                                       -233.2313418174468, 75.0913859519918};
+  CPBodiesFile file                 = {CP_SIZED(CPBodiesFile), .parameters = "start=swim"};
+  CPMechReport r                    = CP_INIT(CPMechReport);
+  ck_assert_msg(CPBodiesRead(CPODES_BODIES_TEST "/fluid.xml", NULL, 0, &bodies, &file) == CP_SUCCESS,
+                "%s", CPObjectGetLastMessage(NULL));
+  ck_assert_str_eq(file.notes, "");
+  y = build_as(bodies, (CPFormulation)_i, &mech);
+  for (int i = 0; i < 8; i++) {
+    char name[40];
+    CPSensor s = {CP_SIZED(CPSensor)};
+    snprintf(name, sizeof name, "%s.acceleration", joints[i]);
+    ck_assert_msg(CPMechGetSensor(mech, name, 0, y, &s) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    ck_assert_double_eq_tol(s.value[0], qacc[i], 1e-10 * fabs(qacc[i]));
+  }
+  ck_assert_int_eq(CPMechCheck(mech, 0, y, &r), CP_SUCCESS);
+  ck_assert_double_le(r.K, 1e-8);
+  ck_assert_double_le(r.C, 1e-8);
+  clear();
+}
+END_TEST
+
 /* The same where tendons wrap around spheres and cylinders, with sides and inside: qpos, qvel, ctrl, qacc, ten_length and ten_velocity of
  * mj_forward, MuJoCo 4.0.0, at random states, where each tendon is straight at some and wraps at others. Inside MuJoCo has the point of
  * contact as accurately as an iteration that ends at 1e-6; so are its rates, while lengths have an error of second order. These tendons
@@ -600,6 +629,7 @@ TEST_SUITE(mujoco) {
   tcase_add_test(tc, actuators_accelerate_as_in_mujoco);
   tcase_add_test(tc, tendons_pull_as_in_mujoco);
   tcase_add_loop_test(tc, tendons_wrap_as_in_mujoco, CP_JOINT_COORDINATES, CP_JOINT_COORDINATES + 1);
+  tcase_add_loop_test(tc, fluids_drag_as_in_mujoco, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   tcase_add_test(tc, activated_actuators_act_as_in_mujoco);
   tcase_add_test(tc, keyframes_have_controls_and_activations);
   tcase_add_loop_test(tc, forces_of_muscles_follow_from_a_scale, 0, 2);

@@ -88,6 +88,7 @@ static void assert_written(const char *path, const char *text) {
 #define EXAMPLE(name) CPODES_MECHANISMS "/" name
 static const char *const examples[] = {CPODES_BODIES_TEST "/activations.xml",
                                        CPODES_BODIES_TEST "/actuators.xml",
+                                       CPODES_BODIES_TEST "/fluid.xml",
                                        CPODES_BODIES_TEST "/joints.xml",
                                        EXAMPLE("gripper.xml"),
                                        EXAMPLE("arm.urdf"),

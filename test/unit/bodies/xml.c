@@ -625,7 +625,6 @@ START_TEST(what_is_left_out_is_listed) {
       "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
       "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
   static const char *const lines[] = {"robot.xml:12:1: actuators\n",
-                                      "robot.xml:2:1: the wind of option\n",
                                       "robot.xml:2:35: the flag spring\n",
                                       "robot.xml:5:1: gravcomp below 0\n",
                                       "robot.xml:7:1: the contact of a geom of the world and a, "
