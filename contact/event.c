@@ -771,6 +771,35 @@ static void countSkipped(CPContact c) {
   }
 }
 
+/* Of contacts that count as closed, the gaps of some may follow from those of others: with g_k = sum_j z_j g_j, as of four feet on a plane,
+ * they are not all 0 unless r = sum_j z_j g_j - g_k is. Where data is rounded, and |r| is more than 1e-13 of the coordinates, to which
+ * projections close rows, one of them is open, by r / z_j or -r, above 0. Of these the one with the least force, in c->problem.x,
+ * leaves: c->keep = 0. Returns 1 if one does. */
+static int leavesOne(CPContact c) {
+  const ContactProblem *P = &c->problem;
+  Basis b                 = emptyBasis(c);
+  for (int k = 0; k < P->ncontacts && contactStored(c); k++) {
+    const int N = P->law[k].first;
+    if (c->point[P->law[k].contact].is_held || !append(&b, N)) continue;
+    sunrealtype *z = coefficients(&b), r = 0.0, errors = 0.0;
+    int least = -1;
+    z[b.on] = -1.0, b.row[b.on] = N;
+    for (int j = 0; j <= b.on; j++) {
+      const int row = c->row[b.row[j]];
+      r += z[j] * c->p[row], errors = fmax(errors, 0.1 * c->noise_q * c->scale[row]);
+    }
+    if (fabs(r) <= errors) continue;
+    for (int j = b.on; j >= 0; j--)
+      if (z[j] * r > CP_INEXACT * fabs(r) &&
+          (least < 0 || P->x[b.row[j]] < (1.0 - CP_INEXACT) * P->x[least]))
+        least = b.row[j];
+    for (int j = 0; j < P->ncontacts; j++)
+      if (P->law[j].first == least) c->keep[P->law[j].contact] = 0;
+    if (least >= 0) return 1;
+  }
+  return 0;
+}
+
 int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag      = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
   c->impact.any = 0;
@@ -803,6 +832,11 @@ int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag) flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
+  while (!flag && c->problem.n > 0 && leavesOne(c)) {
+    flag = contactPose(c, t, y, function);
+    if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
+    if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
+  }
   if (!flag) flag = setPhases(c, t, function);
   if (!flag) countSkipped(c), contactElasticPhases(c);
   if (!flag) flag = stopRows(c, t, y, function);

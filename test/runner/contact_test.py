@@ -377,6 +377,31 @@ run: {{t_end: 1}}
                     self.assert_refused(process, 'drive "ram" cannot move "plate" beyond ', status=FAILED)
                     self.assertRegex(process.stderr, "contact .*left.*right.* hold it")
 
+    def test_feet_with_rounded_lengths_carry_a_box(self):
+        """Three feet determine whether the fourth one touches: to within the rounding of its length it need not, nor stop the run."""
+        file, speed, friction = self.folder / "feet.yaml", math.hypot(1, 0.3), 0.3
+        way = speed / (2 * friction * 9.81)  # of the box along x, whose velocity was 1 m/s
+        for off in -1e-9, -1e-12, 1e-12, 1e-9, 1e-8:
+            feet = (0.1, 0.1, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0), (0.1, -0.1, off)
+            contacts = "".join(
+                f"  - {{name: foot_{k}, b: box, in: bodies, at: [0, 0, 0], axis: [0, 0, 1], at_b: [{x}, {y}, {z - 0.1!r}], friction: {friction}}}\n"
+                for k, (x, y, z) in enumerate(feet)
+            )
+            file.write_text(f"""
+gravity: [0, 0, -9.81]
+bodies:
+  - {{name: box, mass: 1, inertia: [0.1, 0.1, 0.1], at: [0, 0, 0.1], velocity: [1, 0.3, 0]}}
+contacts:
+{contacts}run: {{t_end: 1}}
+""")
+            for method, coordinates in ("dop853", "absolute"), ("bdf", "joint"), ("radau", "absolute"):
+                with self.subTest(off=off, method=method, coordinates=coordinates):
+                    process = cpodes("run", file, "--method", method, "--coordinates", coordinates)
+                    self.assert_done(process)
+                    self.assertIn("verdict       ok", process.stdout)
+                    x = float(re.search(r"box\.x +(\S+) m", process.stdout).group(1))
+                    self.assertAlmostEqual(x, way, delta=1e-5)
+
     def test_a_drive_against_a_stop_of_its_linkage_is_told_as_a_lock(self):
         """The loop carries what the stop needs, so that its impulse moves nothing but by roundoff."""
         file = self.folder / "crank.yaml"
