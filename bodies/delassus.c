@@ -457,21 +457,25 @@ int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda) {
   return 0;
 }
 
-/* w: out, E D e - b of the rows */
+/* w: out, E D e - b of the rows, of a block at a time */
 static CP_WIDE void multiplyColumns(const Tree *tree, const Delassus *d, int stride, Panel *e,
                                     Panel *b, Panel *w) {
   for (int i = 0; i < d->nblocks; i++) {
     const Strip *strip = &d->block[i];
+    PanelRow sum[LANE] = {{0}}, x;
     for (int lane = 0; lane < strip->count; lane++) {
-      const int r = LANE * i + lane;
-      for (int l = 0; l < TREE_PANEL; l++) w[r][l] = -b[strip->component[lane] * stride][l];
-      for (int j = strip->path; j < strip->path + strip->length; j++) {
-        const Node *node = &tree->node[d->path[j]];
-        for (int k = node->u; k < node->u + node->nu; k++)
-          for (int l = 0; l < TREE_PANEL; l++)
-            w[r][l] += d->X[(size_t)k * d->m + r] * e[k * stride][l];
+      loadPanelRow(b[strip->component[lane] * stride], &x);
+      sum[lane] = -x;
+    }
+    for (int j = strip->path; j < strip->path + strip->length; j++) {
+      const Node *node = &tree->node[d->path[j]];
+      for (int k = node->u; k < node->u + node->nu; k++) {
+        const sunrealtype *X = d->X + (size_t)k * d->m + LANE * i;
+        loadPanelRow(e[k * stride], &x);
+        sum[0] += X[0] * x, sum[1] += X[1] * x, sum[2] += X[2] * x, sum[3] += X[3] * x;
       }
     }
+    for (int lane = 0; lane < LANE; lane++) storePanelRow(&sum[lane], w[LANE * i + lane]);
   }
 }
 
@@ -480,27 +484,33 @@ static CP_WIDE void substituteColumns(const Delassus *d, int transposed, Panel *
   for (int i = 0; i < d->rank; i++) {
     const int k = transposed ? d->rank - 1 - i : i, p = d->order[k];
     const int end = transposed ? d->rank : k;
+    PanelRow x, y;
+    loadPanelRow(w[p], &y);
     for (int j = transposed ? k + 1 : 0; j < end; j++) {
-      const int r         = d->order[j];
-      const sunrealtype L = d->L[(size_t)(transposed ? r : p) * d->m + (transposed ? k : j)];
-      for (int l = 0; l < TREE_PANEL; l++) w[p][l] -= L * w[r][l];
+      const int r = d->order[j];
+      loadPanelRow(w[r], &x);
+      y -= d->L[(size_t)(transposed ? r : p) * d->m + (transposed ? k : j)] * x;
     }
-    const sunrealtype per = 1 / d->L[(size_t)p * d->m + k];
-    for (int l = 0; l < TREE_PANEL; l++) w[p][l] *= per;
+    y *= 1 / d->L[(size_t)p * d->m + k];
+    storePanelRow(&y, w[p]);
   }
 }
 
-/* e -= E^T w */
+/* e -= E^T w; w of lanes without a row is 0. */
 static CP_WIDE void reactColumns(const Tree *tree, const Delassus *d, int stride, Panel *w,
                                  Panel *e) {
   for (int i = 0; i < d->nblocks; i++) {
     const Strip *strip = &d->block[i];
+    PanelRow of[LANE], x;
+    for (int lane = 0; lane < LANE; lane++) loadPanelRow(w[LANE * i + lane], &of[lane]);
     for (int j = strip->path; j < strip->path + strip->length; j++) {
       const Node *node = &tree->node[d->path[j]];
-      for (int k = node->u; k < node->u + node->nu; k++)
-        for (int r = LANE * i; r < LANE * i + strip->count; r++)
-          for (int l = 0; l < TREE_PANEL; l++)
-            e[k * stride][l] -= d->E[(size_t)k * d->m + r] * w[r][l];
+      for (int k = node->u; k < node->u + node->nu; k++) {
+        const sunrealtype *E = d->E + (size_t)k * d->m + LANE * i;
+        loadPanelRow(e[k * stride], &x);
+        x -= E[0] * of[0] + E[1] * of[1] + (E[2] * of[2] + E[3] * of[3]);
+        storePanelRow(&x, e[k * stride]);
+      }
     }
   }
 }

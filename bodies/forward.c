@@ -9,13 +9,13 @@
  *   inwards    e = tau - S^T p,   p += V e,   p_parent += p
  *   outwards   x = D e - V^T a,   a += S x,   from a_parent
  *
- * Where nodes have few others above them, products of V with S of these replace p and a: L_kj = V_k . S_j is the factor of M = L^T D^-1 L
- * (R. Featherstone, Rigid Body Dynamics Algorithms, 2008, 6.5), without the cancellation by which the elimination of M loses digits in
- * long chains,
+ * Where nodes have few others above them, products with G = L^-1 of M = L^T D^-1 L (R. Featherstone, Rigid Body Dynamics Algorithms, 2008,
+ * 6.5) replace p and a: G_kj is what velocity k below j does as j changes and the joints between them are free,
  *
- *   inwards    e_j -= L_kj e_k   for all k below j,     outwards    x_k = D e_k - L_kj x_j   for all j above k.
- * Columns k of K and C have entries at what velocity k moves and at what moves
- * it; the way inwards visits nothing else. */
+ *   e_j = tau_j + G_kj tau_k   for all k below j,     x_k = D e_k + G_kj D e_j   for all j above k.
+ *
+ * V_k, carried inwards by the recursion, gives G_kj = -S_j^T p, without the cancellation by which the elimination of M loses digits in long
+ * chains. Columns k of K and C have entries at what velocity k moves and at what moves it; the way inwards visits nothing else. */
 #include "columns.h"
 #include "tree.h"
 
@@ -25,21 +25,17 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* Of the lanes of a panel, half are columns by q, and half those by u of the same velocities, whose entries are in the same places. */
-enum { HALF = TREE_PANEL / 2 };
-typedef sunrealtype Lanes
-    __attribute__((vector_size(TREE_PANEL * sizeof(sunrealtype)), aligned(sizeof(sunrealtype))));
-
-typedef sunrealtype Two __attribute__((vector_size(2 * sizeof(sunrealtype))));
+typedef PanelRow Lanes;
 
 /* What the recursion keeps of a velocity: columns of S and V, forces before moments, and a row of D */
 typedef struct {
   sunrealtype S[6], V[6], D[6];
 } Released;
 
-/* Row k of L: the entries from start[k] on belong to velocities[] above */
+/* Row k of G: the entries from start[k] on belong to velocities[] above, from the root on; that of velocity j is start[k] + rank[j] in the
+ * rows of all that it moves. */
 typedef struct {
-  int *start, *above;
+  int *start, *above, *rank;
   sunrealtype *value;
 } Factor;
 
@@ -53,24 +49,21 @@ typedef struct Forward_ {
   Panel *b;            /* [na][stride] of the rows */
   char *reached;       /* [nnodes] has a node a tau, or a wrench as well, of the panel? */
   Panel (*w)[6];       /* [nnodes] wrenches p, then accelerations, of one panel */
-  /* The rows of column k of K and of C, which belong to what is above k, or below, in falling order: rows[], from start[k] on, or, if start
-   * is NULL, all [nu] */
-  int *rows, *start, *all;
-  Two *column;                     /* [nu] of K and C; 0 between calls */
-  Factor L;                        /* NULL if the tree is deep */
-  sunrealtype *udot, *lambda;      /* [nu], [na] */
-  sunrealtype *K, *C, *Bq, *Bu;    /* the entries of their patterns */
-  size_t entries, entries_of_rows; /* their numbers */
+  /* The rows of the columns of K and C in panel k are rows[], from start[k] on, in rising order; in list nlists are all. */
+  int nlists, *rows, *start;
+  Factor G;                   /* NULL if the tree is deep */
+  sunrealtype *udot, *lambda; /* [nu], [na] */
+  sunrealtype *Bq, *Bu;       /* the entries of their patterns */
+  size_t entries_of_rows;     /* their number */
 } Forward;
 
 void treeFreeForward(Forward *f) {
   if (!f) return;
   free(f->of);
   free(f->panels);
-  free(f->L.start);
-  free(f->L.value);
-  free(f->all);
-  free(f->column);
+  free(f->G.start);
+  free(f->G.value);
+  free(f->start);
   free(f->reached);
   free(f->udot);
   free(f);
@@ -82,9 +75,9 @@ static size_t entriesIn(SUNMatrix pattern, size_t rows, size_t columns) {
 }
 
 /* Lists the velocities above each one, unless they are so many that the recursion takes less time. Returns 0, or 1 if out of memory. */
-static int listAbove(const Tree *tree, Factor *L) {
+static int listAbove(const Tree *tree, Factor *G) {
   enum {
-    MANY = 7
+    MANY = 20
   }; /* on average: a node of the recursion takes about the time of so many products */
   const int nu   = tree->nu;
   size_t entries = 0;
@@ -92,47 +85,55 @@ static int listAbove(const Tree *tree, Factor *L) {
     for (int i = tree->node[n].parent; i != GROUND; i = tree->node[i].parent)
       entries += (size_t)(tree->node[n].nu * tree->node[i].nu);
   if (entries > (size_t)MANY * (size_t)nu) return 0;
-  L->start = malloc(((size_t)nu + entries + 2) * sizeof *L->start);
-  L->value = malloc((entries + 1) * sizeof *L->value);
-  if (!L->start || !L->value) return 1;
-  L->above    = L->start + nu + 1;
-  L->start[0] = 0;
+  G->start = malloc((2 * (size_t)nu + entries + 2) * sizeof *G->start);
+  G->value = malloc((entries + 1) * sizeof *G->value);
+  if (!G->start || !G->value) return 1;
+  G->rank     = G->start + nu + 1;
+  G->above    = G->rank + nu;
+  G->start[0] = 0;
   for (int k = 0; k < nu; k++) {
-    int at = L->start[k];
-    for (int i = tree->node[tree->node_of_velocity[k]].parent; i != GROUND; i = tree->node[i].parent)
-      for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++) L->above[at++] = j;
-    L->start[k + 1] = at;
+    const int n = tree->node_of_velocity[k];
+    int count   = 0;
+    for (int i = tree->node[n].parent; i != GROUND; i = tree->node[i].parent)
+      count += tree->node[i].nu;
+    G->rank[k]      = count + k - tree->node[n].u;
+    G->start[k + 1] = G->start[k] + count;
+    for (int i = tree->node[n].parent; i != GROUND; i = tree->node[i].parent)
+      for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++)
+        G->above[G->start[k] + G->rank[j]] = j;
   }
   return 0;
 }
 
-/* Lists the rows of the pattern of K and C, and those above them, which the way inwards fills. Returns 0, or 1 if out of memory. */
+/* Lists the rows of the columns of each panel: those of the pattern of K and C, and those above them, which the way inwards fills. Returns 0, or
+ * 1 if out of memory. */
 static int listRows(const Tree *tree, Forward *f) {
   const SUNMatrix S = tree->square.tmpl;
-  const int nu      = tree->nu;
-  size_t entries    = 0;
-  int *mark         = calloc((size_t)nu + 1, sizeof *mark);
+  const int nu = tree->nu, count = f->nlists = (nu + HALF - 1) / HALF;
+  int *mark = calloc((size_t)nu + 1, sizeof *mark), at = 0;
   for (int twice = 0; mark && twice < 2; twice++) { /* to count them, and to list them */
-    if (twice && !(f->all = malloc(((size_t)nu * 2 + entries + 2) * sizeof *f->all))) break;
-    if (twice) f->start = S ? f->all + nu : NULL, f->rows = f->all + 2 * nu + 1;
-    int at = 0;
-    for (int k = 0; k < nu && S; k++) {
-      if (twice) f->start[k] = at;
-      for (sunindextype p = SM_INDEXPTRS_S(S)[k]; p < SM_INDEXPTRS_S(S)[k + 1]; p++)
-        for (int n = tree->node_of_velocity[SM_INDEXVALS_S(S)[p]]; n != GROUND;
-             n     = tree->node[n].parent)
-          for (int i = 0; i < tree->node[n].nu; i++) mark[tree->node[n].u + i] = 1;
-      for (int i = nu - 1; i >= 0; i--) {
-        if (mark[i] && twice) f->rows[at++] = i;
-        entries += (size_t)mark[i];
+    if (twice && !(f->start = malloc(((size_t)count + (size_t)at + 3) * sizeof *f->start))) break;
+    if (twice) f->rows = f->start + count + 2;
+    at = 0;
+    for (int list = 0; list <= count; list++) {
+      if (twice) f->start[list] = at;
+      for (int k = HALF * list; k < nu && k < HALF * (list + 1); k++)
+        for (sunindextype p = S ? SM_INDEXPTRS_S(S)[k] : 0; p < (S ? SM_INDEXPTRS_S(S)[k + 1] : nu);
+             p++)
+          for (int n = tree->node_of_velocity[S ? SM_INDEXVALS_S(S)[p] : p]; n != GROUND;
+               n     = tree->node[n].parent)
+            for (int i = 0; i < tree->node[n].nu; i++) mark[tree->node[n].u + i] = 1;
+      for (int i = 0; i < nu; i++) {
+        mark[i] |= list == count;
+        if (mark[i] && twice) f->rows[at] = i;
+        at += mark[i];
         mark[i] = 0;
       }
     }
-    if (twice && S) f->start[nu] = at;
+    if (twice) f->start[count + 1] = at;
   }
   free(mark);
-  for (int i = 0; f->all && i < nu; i++) f->all[i] = nu - 1 - i;
-  return !f->all;
+  return !f->start;
 }
 
 static Forward *forwardOf(const Mechanism *b, int nz) {
@@ -140,26 +141,22 @@ static Forward *forwardOf(const Mechanism *b, int nz) {
   const size_t nn = (size_t)tree->nnodes, nu = (size_t)tree->nu, na = (size_t)b->nv;
   Forward *f = calloc(1, sizeof *f);
   if (!f) return NULL;
-  const size_t square = entriesIn(tree->square.tmpl, nu, nu),
-               rows   = entriesIn(tree->rows.tmpl, na, nu);
-  f->entries = square, f->entries_of_rows = rows;
-  f->of      = malloc((nu + 1) * sizeof *f->of);
-  f->npanels = (tree->nu + HALF - 1) / HALF + (nz + TREE_PANEL - 1) / TREE_PANEL;
+  const size_t rows  = entriesIn(tree->rows.tmpl, na, nu);
+  f->entries_of_rows = rows;
+  f->of              = malloc((nu + 1) * sizeof *f->of);
+  f->npanels         = (tree->nu + HALF - 1) / HALF + (nz + TREE_PANEL - 1) / TREE_PANEL;
   f->stride = f->npanels | 1; /* Rows of a power of two would be in the same places of the cache. */
   const size_t stride = (size_t)f->stride;
   f->panels           = malloc(((nu + na) * stride + 6 * nn + 1) * sizeof(Panel));
   f->reached          = malloc(nn + 1);
-  f->column           = calloc(nu + 1, sizeof *f->column);
-  f->udot             = malloc((nu + na + 2 * square + 2 * rows + 1) * sizeof *f->udot);
-  if (!f->of || !f->panels || !f->column || !f->reached || !f->udot || listAbove(tree, &f->L) ||
-      listRows(tree, f))
+  f->udot             = malloc((nu + na + 2 * rows + 1) * sizeof *f->udot);
+  if (!f->of || !f->panels || !f->reached || !f->udot || listAbove(tree, &f->G) || listRows(tree, f))
     return treeFreeForward(f), NULL;
   /* A register that is stored across two cache lines would be waited for when it is loaded. */
   const size_t over = (uintptr_t)f->panels % sizeof(Panel);
   f->x              = (Panel *)((char *)f->panels + (over > 0 ? sizeof(Panel) - over : 0));
   f->b = f->x + nu * stride, f->w = (Panel(*)[6])(f->b + na * stride);
-  f->lambda = f->udot + nu, f->K = f->lambda + na, f->C = f->K + square;
-  f->Bq = f->C + square, f->Bu = f->Bq + rows;
+  f->lambda = f->udot + nu, f->Bq = f->lambda + na, f->Bu = f->Bq + rows;
   return f;
 }
 
@@ -210,17 +207,14 @@ static void release(const Tree *tree, Released *of) {
   }
 }
 
-CP_WIDE_PART void loadLanes(const sunrealtype *from, Lanes *to) { memcpy(to, from, sizeof *to); }
-CP_WIDE_PART void storeLanes(const Lanes *from, sunrealtype *to) { memcpy(to, from, sizeof *from); }
-
 /* Loops of three and six are written out: arrays with a variable index are not kept in registers. */
 CP_WIDE_PART void load6(Panel *from, Lanes *to) {
-  loadLanes(from[0], &to[0]), loadLanes(from[1], &to[1]), loadLanes(from[2], &to[2]);
-  loadLanes(from[3], &to[3]), loadLanes(from[4], &to[4]), loadLanes(from[5], &to[5]);
+  loadPanelRow(from[0], &to[0]), loadPanelRow(from[1], &to[1]), loadPanelRow(from[2], &to[2]);
+  loadPanelRow(from[3], &to[3]), loadPanelRow(from[4], &to[4]), loadPanelRow(from[5], &to[5]);
 }
 CP_WIDE_PART void store6(const Lanes *from, Panel *to) {
-  storeLanes(&from[0], to[0]), storeLanes(&from[1], to[1]), storeLanes(&from[2], to[2]);
-  storeLanes(&from[3], to[3]), storeLanes(&from[4], to[4]), storeLanes(&from[5], to[5]);
+  storePanelRow(&from[0], to[0]), storePanelRow(&from[1], to[1]), storePanelRow(&from[2], to[2]);
+  storePanelRow(&from[3], to[3]), storePanelRow(&from[4], to[4]), storePanelRow(&from[5], to[5]);
 }
 CP_WIDE_PART void add6(Panel *from, Lanes *to) {
   Lanes x[6];
@@ -250,28 +244,31 @@ CP_WIDE_PART void subtractCross3(const sunrealtype *x, const Lanes *y, Lanes *z)
 /* e = tau - S^T p of a hinge or slide, in the place of tau; p += V e */
 CP_WIDE_PART void carryOne(const Released *of, int turns, sunrealtype *x, Lanes *p) {
   Lanes e;
-  loadLanes(x, &e);
+  loadPanelRow(x, &e);
   subtract3(of->S + 3 * turns, p + 3 * turns, &e);
-  storeLanes(&e, x);
+  storePanelRow(&e, x);
   along3(of->V, &e, p), along3(of->V + 3, &e, p + 3);
 }
 /* The same for several velocities */
 CP_WIDE_PART void carryMore(const Released *of, int nu, int stride, Panel *x, Lanes *p) {
   Lanes e;
   for (int k = 0; k < nu; k++) {
-    loadLanes(x[k * stride], &e);
+    loadPanelRow(x[k * stride], &e);
     subtract3(of[k].S, p, &e), subtract3(of[k].S + 3, p + 3, &e);
-    storeLanes(&e, x[k * stride]);
+    storePanelRow(&e, x[k * stride]);
   }
   for (int k = 0; k < nu; k++) {
-    loadLanes(x[k * stride], &e);
+    loadPanelRow(x[k * stride], &e);
     along3(of[k].V, &e, p), along3(of[k].V + 3, &e, p + 3);
   }
 }
 
 /* The wrenches of all nodes that are reached, on their way to the root; tau of a panel become e. */
-static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel) {
+static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel, int count,
+                            const int *row) {
   static const Lanes none = {0};
+  memset(f->reached, NOT_REACHED, (size_t)tree->nnodes);
+  for (int r = 0; r < count; r++) f->reached[tree->node_of_velocity[row[r]]] = BY_TAU;
   for (int i = tree->nnodes - 1; i >= 0; i--) {
     const int n        = tree->order[i];
     const Node *node   = &tree->node[n];
@@ -295,10 +292,10 @@ static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel) {
 CP_WIDE_PART void moveOne(const Released *of, int turns, sunrealtype *at, Lanes *a) {
   const sunrealtype *V = of->V;
   Lanes x;
-  loadLanes(at, &x);
+  loadPanelRow(at, &x);
   x = of->D[0] * x - (V[0] * a[0] + V[1] * a[1] + V[2] * a[2]) -
       (V[3] * a[3] + V[4] * a[4] + V[5] * a[5]);
-  storeLanes(&x, at);
+  storePanelRow(&x, at);
   along3(of->S + 3 * turns, &x, a + 3 * turns);
 }
 /* The same for several velocities */
@@ -306,11 +303,11 @@ CP_WIDE_PART void moveMore(const Released *of, int nu, int stride, Panel *at, La
   Lanes x[6], e;
   for (int k = 0; k < nu; k++) {
     x[k] = (Lanes){0};
-    for (int l = 0; l < nu; l++) loadLanes(at[l * stride], &e), x[k] += of[k].D[l] * e;
+    for (int l = 0; l < nu; l++) loadPanelRow(at[l * stride], &e), x[k] += of[k].D[l] * e;
     subtract3(of[k].V, a, &x[k]), subtract3(of[k].V + 3, a + 3, &x[k]);
   }
   for (int k = 0; k < nu; k++) {
-    storeLanes(&x[k], at[k * stride]);
+    storePanelRow(&x[k], at[k * stride]);
     along3(of[k].S, &x[k], a), along3(of[k].S + 3, &x[k], a + 3);
   }
 }
@@ -337,106 +334,122 @@ static CP_WIDE void outwards(const Tree *tree, const Forward *f, int panel) {
 
 /* ------------------------------------------------------------------------------- by products -- */
 
-/* L_kj = V_k . S_j: V_k is carried towards the root like a wrench. */
+/* G, row by row: V_k on its way to the root, whose joints give way */
 static CP_WIDE void multiplyOut(const Tree *tree, const Forward *f) {
+  const Factor *G = &f->G;
   for (int k = 0; k < tree->nu; k++) {
-    sunrealtype V[6], lever[3], *value = f->L.value + f->L.start[k];
-    memcpy(V, f->of[k].V, sizeof V);
+    Column F, N, x, y, r;
+    load3(f->of[k].V, &F), load3(f->of[k].V + 3, &N);
     for (int n = tree->node_of_velocity[k]; tree->node[n].parent != GROUND;) {
-      cross3(tree->motion[n + 1].r, V, lever);
-      add3(1, lever, V + 3);
-      n = tree->node[n].parent;
-      for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++)
-        *value++ = dot3(V, f->of[j].S) + dot3(V + 3, f->of[j].S + 3);
+      load3(tree->motion[n + 1].r, &r);
+      vector3(&r, &F, &x), N += x;
+      n           = tree->node[n].parent;
+      const int u = tree->node[n].u, nu = tree->node[n].nu;
+      const Released *of = &f->of[u];
+      sunrealtype *g     = nu > 0 ? G->value + G->start[k] + G->rank[u] : NULL;
+      for (int j = 0; j < nu; j++) {
+        load3(of[j].S, &x), load3(of[j].S + 3, &y);
+        x    = F * x + N * y;
+        g[j] = -(x[0] + x[1] + x[2]);
+      }
+      for (int j = 0; j < nu; j++) {
+        load3(of[j].V, &x), load3(of[j].V + 3, &y);
+        F += g[j] * x, N += g[j] * y;
+      }
     }
   }
 }
 
-/* e of two columns, of K and of C, in the place of tau, in the n rows that are listed in falling order */
-static void productsInwards(const Factor *L, int n, const int *row, Two *x) {
+/* e_j of one panel in the place of tau, from the root on, in its n rows, which include all that moves any of them */
+static CP_WIDE void productsInwards(const Tree *tree, const Factor *G, int stride, int n,
+                                    const int *row, Panel *x) {
   for (int r = 0; r < n; r++) {
-    const Two e = x[row[r]];
-    for (int i = L->start[row[r]]; i < L->start[row[r] + 1]; i++) x[L->above[i]] -= L->value[i] * e;
+    const int j = row[r], rank = G->rank[j];
+    const Node *node = &tree->node[tree->node_of_velocity[j]], *last = &tree->node[node->last];
+    const int end = last->u + last->nu;
+    int i         = r + 1;
+    Lanes e, odd = {0}, tau; /* two sums do not wait for each other */
+    while (i < n && row[i] < node->u + node->nu) i++;
+    loadPanelRow(x[j * stride], &e);
+    for (; i + 1 < n && row[i + 1] < end; i += 2) {
+      loadPanelRow(x[row[i] * stride], &tau);
+      e += G->value[G->start[row[i]] + rank] * tau;
+      loadPanelRow(x[row[i + 1] * stride], &tau);
+      odd += G->value[G->start[row[i + 1]] + rank] * tau;
+    }
+    if (i < n && row[i] < end) {
+      loadPanelRow(x[row[i] * stride], &tau);
+      e += G->value[G->start[row[i]] + rank] * tau;
+    }
+    e += odd;
+    storePanelRow(&e, x[j * stride]);
   }
 }
 
-/* x of velocity k = D e - L_kj x_j for all j above k, of four neighbouring panels, or one: all panels of a row follow each other, since
- * the loops over what is above it are as long for each of them. */
-CP_WIDE_PART void moveFour(const Factor *L, int k, int stride, sunrealtype D, Panel *x) {
-  Lanes y[4], above;
-  loadLanes(x[k * stride], &y[0]), loadLanes(x[k * stride + 1], &y[1]);
-  loadLanes(x[k * stride + 2], &y[2]), loadLanes(x[k * stride + 3], &y[3]);
-  y[0] *= D, y[1] *= D, y[2] *= D, y[3] *= D;
-  for (int i = L->start[k]; i < L->start[k + 1]; i++) {
-    Panel *from           = x + L->above[i] * stride;
-    const sunrealtype L_k = L->value[i];
-    loadLanes(from[0], &above), y[0] -= L_k * above;
-    loadLanes(from[1], &above), y[1] -= L_k * above;
-    loadLanes(from[2], &above), y[2] -= L_k * above;
-    loadLanes(from[3], &above), y[3] -= L_k * above;
+/* D e of one panel in the place of e, in n rows, which are those of whole nodes */
+static CP_WIDE void scale(const Tree *tree, const Forward *f, int n, const int *row, int panel) {
+  for (int r = 0; r < n;) {
+    const Node *node   = &tree->node[tree->node_of_velocity[row[r]]];
+    const Released *of = &f->of[node->u];
+    Panel *x           = f->x + node->u * f->stride + panel;
+    Lanes e[6], y;
+    r += node->nu;
+    if (node->nu == 1) {
+      loadPanelRow(*x, &y), y *= of->D[0], storePanelRow(&y, *x);
+      continue;
+    }
+    for (int k = 0; k < node->nu; k++) loadPanelRow(x[k * f->stride], &e[k]);
+    for (int k = 0; k < node->nu; k++) {
+      y = of[k].D[0] * e[0];
+      for (int l = 1; l < node->nu; l++) y += of[k].D[l] * e[l];
+      storePanelRow(&y, x[k * f->stride]);
+    }
   }
-  storeLanes(&y[0], x[k * stride]), storeLanes(&y[1], x[k * stride + 1]);
-  storeLanes(&y[2], x[k * stride + 2]), storeLanes(&y[3], x[k * stride + 3]);
 }
-CP_WIDE_PART void subtractAbove(const Factor *L, int k, int stride, Panel *x, Lanes *y) {
-  Lanes above;
-  for (int i = L->start[k]; i < L->start[k + 1]; i++) {
-    loadLanes(x[L->above[i] * stride], &above);
-    *y -= L->value[i] * above;
+
+/* x_k += G_kj x_j for all j above k, of four neighbouring panels, or one: all panels of a row follow each other, since the loops over what is
+ * above it are as long for each of them. */
+CP_WIDE_PART void addFour(const Factor *G, int k, int stride, Panel *x) {
+  Lanes y[4], above;
+  loadPanelRow(x[k * stride], &y[0]), loadPanelRow(x[k * stride + 1], &y[1]);
+  loadPanelRow(x[k * stride + 2], &y[2]), loadPanelRow(x[k * stride + 3], &y[3]);
+  for (int i = G->start[k]; i < G->start[k + 1]; i++) {
+    Panel *from           = x + G->above[i] * stride;
+    const sunrealtype G_k = G->value[i];
+    loadPanelRow(from[0], &above), y[0] += G_k * above;
+    loadPanelRow(from[1], &above), y[1] += G_k * above;
+    loadPanelRow(from[2], &above), y[2] += G_k * above;
+    loadPanelRow(from[3], &above), y[3] += G_k * above;
   }
+  storePanelRow(&y[0], x[k * stride]), storePanelRow(&y[1], x[k * stride + 1]);
+  storePanelRow(&y[2], x[k * stride + 2]), storePanelRow(&y[3], x[k * stride + 3]);
+}
+CP_WIDE_PART void addOne(const Factor *G, int k, int stride, Panel *x) {
+  Lanes y, above;
+  loadPanelRow(x[k * stride], &y);
+  for (int i = G->start[k]; i < G->start[k + 1]; i++)
+    loadPanelRow(x[G->above[i] * stride], &above), y += G->value[i] * above;
+  storePanelRow(&y, x[k * stride]);
 }
 
 static CP_WIDE void productsOutwards(const Tree *tree, const Forward *f) {
-  const Factor L   = f->L;
-  const int stride = f->stride;
-  for (int n = 0; n < tree->nnodes; n++) {
-    const int u = tree->node[n].u, nu = tree->node[n].nu;
-    const Released *of = &f->of[u];
-    int panel          = 0;
-    for (; panel + 4 <= f->npanels && nu == 1; panel += 4)
-      moveFour(&L, u, stride, of->D[0], f->x + panel);
-    for (; panel < f->npanels; panel++) {
-      Panel *x = f->x + panel;
-      Lanes y[6], e;
-      for (int k = 0; k < nu; k++) {
-        y[k] = (Lanes){0};
-        for (int l = 0; l < nu; l++) loadLanes(x[(u + l) * stride], &e), y[k] += of[k].D[l] * e;
-        subtractAbove(&L, u + k, stride, x, &y[k]);
-      }
-      for (int k = 0; k < nu; k++) storeLanes(&y[k], x[(u + k) * stride]);
-    }
+  const Factor G = f->G;
+  for (int k = tree->nu - 1; k >= 0; k--) {
+    int panel = 0;
+    for (; panel + 4 <= f->npanels; panel += 4) addFour(&G, k, f->stride, f->x + panel);
+    for (; panel < f->npanels; panel++) addOne(&G, k, f->stride, f->x + panel);
   }
 }
 
 /* ----------------------------------------------------------------------------------- columns -- */
 
-/* The place of column k of K, or of that of Uz, among the lanes of a row */
-static int laneOf(int k) { return k / HALF * TREE_PANEL + k % HALF; }
+/* The place of column k of K, that of C is HALF behind it, or of that of Uz, among the lanes of a row */
+static int laneOf(int k) { return (int)treeLane(k); }
 static int laneOfZ(const Tree *tree, int k) {
   return (tree->nu + HALF - 1) / HALF * TREE_PANEL + k;
 }
 
-/* Column k of two matrices of forces; of one, if C is NULL */
-static void takeColumns(const Tree *tree, SUNMatrix pattern, int k, const sunrealtype *K,
-                        const sunrealtype *C, Two *column) {
-  const sunindextype first = pattern ? SM_INDEXPTRS_S(pattern)[k] : (sunindextype)k * tree->nu,
-                     end   = pattern ? SM_INDEXPTRS_S(pattern)[k + 1] : first + tree->nu;
-  for (sunindextype p = first; p < end; p++) {
-    column[pattern ? SM_INDEXVALS_S(pattern)[p] : p - first] = (Two){K[p], C ? C[p] : 0};
-  }
-}
-
-/* Moves two columns, which have n rows, to a lane of x, and another one behind it, which are their places, and clears them. */
-static void spread(const Forward *f, int n, const int *row, int lane, int apart) {
-  for (int r = 0; r < n; r++) {
-    sunrealtype *to   = f->x[row[r] * f->stride] + lane;
-    to[apart]         = f->column[row[r]][1];
-    to[0]             = f->column[row[r]][0];
-    f->column[row[r]] = (Two){0};
-  }
-}
-
-/* The same of the rows: all columns of Bq, or of Bu with a lane that many behind */
+/* All columns of Bq, or of Bu with a lane that many behind, of the rows */
 static void spreadRows(const Mechanism *b, const Forward *f, const sunrealtype *B, int behind) {
   const SUNMatrix S = b->tree->rows.tmpl;
   for (int k = 0; k < b->tree->nu; k++) {
@@ -447,28 +460,6 @@ static void spreadRows(const Mechanism *b, const Forward *f, const sunrealtype *
       row[laneOf(k) + behind] = B[p];
     }
   }
-}
-
-/* Fills all panels, with e if there is L, else with tau. */
-static void fill(const Mechanism *b, const Forward *f, SUNMatrix Uz) {
-  const Tree *tree = b->tree;
-  const int nu = tree->nu, nz = Uz ? (int)SM_COLUMNS_D(Uz) : 0;
-  memset(f->x, 0, (size_t)(nu + b->nv) * (size_t)f->stride * sizeof *f->x);
-  for (int k = 0; k < nu; k++) {
-    const int n    = f->start ? f->start[k + 1] - f->start[k] : nu;
-    const int *row = f->start ? f->rows + f->start[k] : f->all;
-    takeColumns(tree, tree->square.tmpl, k, f->K, f->C, f->column);
-    if (f->L.start) productsInwards(&f->L, n, row, f->column);
-    spread(f, n, row, laneOf(k), HALF);
-  }
-  for (int k = 0; k < nz; k++) {
-    takeColumns(tree, NULL, k, SM_DATA_D(Uz), NULL, f->column);
-    if (f->L.start) productsInwards(&f->L, nu, f->all, f->column);
-    spread(f, nu, f->all, laneOfZ(tree, k), 0);
-  }
-  if (b->nv == 0 || tree->bare) return;
-  spreadRows(b, f, f->Bq, 0);
-  spreadRows(b, f, f->Bu, HALF);
 }
 
 /* B = A^T, of four rows */
@@ -499,27 +490,29 @@ static CP_WIDE void gather(const Tree *tree, const Forward *f, int lane, int n, 
     for (int l = 0; l < n; l++) to[(size_t)l * nu + i] = x[l];
 }
 
-/* Marks the nodes at which columns of a panel have entries. */
-static void reach(const Tree *tree, const Forward *f, int panel) {
-  const int first = HALF * panel, end = first + HALF < tree->nu ? first + HALF : tree->nu;
-  memset(f->reached, f->start && first < end ? NOT_REACHED : BY_TAU, (size_t)tree->nnodes);
-  for (int k = first; k < end && f->start; k++)
-    for (int r = f->start[k]; r < f->start[k + 1]; r++)
-      f->reached[tree->node_of_velocity[f->rows[r]]] = BY_TAU;
-}
-
 static void solve(const Mechanism *b, const Forward *f, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz) {
   const Tree *tree = b->tree;
-  const int closed = treeTargets(tree) != NULL, nz = Uz ? (int)SM_COLUMNS_D(Uz) : 0;
-  fill(b, f, Uz);
-  for (int panel = 0; panel < f->npanels; panel++) {
-    if (!f->L.start) reach(tree, f, panel), inwards(tree, f, panel);
-    if (closed) treeCloseColumns(tree, f->stride, f->x + panel, f->b + panel);
-    if (!f->L.start) outwards(tree, f, panel);
+  const int closed = treeTargets(tree) != NULL, nu = tree->nu, nz = Uz ? (int)SM_COLUMNS_D(Uz) : 0;
+  for (int k = 0; k < nz; k++)
+    for (int i = 0; i < nu; i++)
+      ((sunrealtype *)(f->x + i * f->stride))[laneOfZ(tree, k)] = SM_ELEMENT_D(Uz, i, k);
+  if (closed && !tree->bare) {
+    spreadRows(b, f, f->Bq, 0);
+    spreadRows(b, f, f->Bu, HALF);
   }
-  if (f->L.start) productsOutwards(tree, f);
-  for (int k = 0; k < tree->nu; k += HALF) {
-    const int n = tree->nu - k < HALF ? tree->nu - k : HALF;
+  for (int panel = 0; panel < f->npanels; panel++) {
+    const int list = panel < f->nlists ? panel : f->nlists, *row = f->rows + f->start[list];
+    const int n = f->start[list + 1] - f->start[list];
+    if (f->G.start) productsInwards(tree, &f->G, f->stride, n, row, f->x + panel);
+    else inwards(tree, f, panel, n, row);
+    if (closed) treeCloseColumns(tree, f->stride, f->x + panel, f->b + panel);
+    if (f->G.start)
+      scale(tree, f, closed ? nu : n, closed ? f->rows + f->start[f->nlists] : row, panel);
+    else outwards(tree, f, panel);
+  }
+  if (f->G.start) productsOutwards(tree, f);
+  for (int k = 0; k < nu; k += HALF) {
+    const int n = nu - k < HALF ? nu - k : HALF;
     gather(tree, f, laneOf(k), n, SM_COLUMN_D(Uq, k));
     gather(tree, f, laneOf(k) + HALF, n, SM_COLUMN_D(Uu, k));
   }
@@ -537,9 +530,13 @@ int treeAccelerationsJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
   int flag = treeAccelerations(t, q, u, z, f->udot, f->lambda, b);
   if (flag) return flag;
   release(tree, f->of);
-  if (f->L.start) multiplyOut(tree, f);
-  memset(f->K, 0, 2 * (f->entries + f->entries_of_rows) * sizeof *f->K);
-  flag = treeDifferentiate(b, t, q, u, z, f->udot, f->lambda, f->K, f->C, Uz);
+  if (f->G.start) multiplyOut(tree, f);
+  const int length = f->stride * TREE_PANEL;
+  const Entries K  = {.data = (sunrealtype *)f->x, .n = length, .in_lanes = 1},
+                C  = {.data = (sunrealtype *)f->x + HALF, .n = length, .in_lanes = 1};
+  memset(f->x, 0, (size_t)(tree->nu + b->nv) * (size_t)f->stride * sizeof *f->x);
+  memset(f->Bq, 0, 2 * f->entries_of_rows * sizeof *f->Bq);
+  flag = treeDifferentiate(b, t, q, u, z, f->udot, f->lambda, &K, &C, Uz);
   if (!flag && b->nv > 0) flag = treeDifferentiateRows(b, q, u, f->udot, f->Bq, f->Bu);
   if (!flag) solve(b, f, Uq, Uu, Uz);
   return flag;

@@ -117,7 +117,7 @@ static void alongOf(const Tree *tree, int k, struct Along_ *out) {
 
 /* Entry (k, j), where k belongs to j or to what is below it: the pattern of column j has all of these, one after the other. */
 static sunindextype below(const Entries *e, int k, int j) {
-  return e->row ? e->diagonal[j] + (k - j) : (sunindextype)j * e->n + k;
+  return e->row ? e->diagonal[j] + (k - j) : treePlace(e, k, j);
 }
 static sunindextype diagonal(const Entries *e, int k) { return e->row ? e->diagonal[k] : 0; }
 

@@ -240,15 +240,10 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 /* ---------------------------------------------------------------------------------- matrices -- */
 
-/* Of the pattern `square`, or of a dense matrix if there is none */
-static Entries entriesAt(const Tree *tree, sunrealtype *data) {
-  const SUNMatrix S = tree->square.tmpl;
-  return (Entries){data, tree->nu, S ? SM_INDEXVALS_S(S) : NULL, S ? tree->diagonal : NULL};
-}
 static Entries entriesOf(const Tree *tree, SUNMatrix S) {
   if (SUNMatGetID(S) == SUNMATRIX_SPARSE)
-    return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal};
-  return (Entries){SM_DATA_D(S), (int)SM_ROWS_D(S), NULL, NULL};
+    return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal, 0};
+  return (Entries){SM_DATA_D(S), (int)SM_ROWS_D(S), NULL, NULL, 0};
 }
 static sunrealtype *entryOf(const Entries *e, int i, int j) {
   sunindextype at = e->row ? e->diagonal[j] : 0;
@@ -810,10 +805,9 @@ static int differentiateForces(Mechanism *b, sunrealtype t, const sunrealtype *q
   return flag;
 }
 
-/* Adds to K, C and Fz, as a CPMechDynamicsJacFn, where the nodes have moved to (q, u). */
-static int differentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
-                         const Entries *K, const Entries *C, SUNMatrix Fz) {
+int treeDifferentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      const Entries *K, const Entries *C, SUNMatrix Fz) {
   Tree *tree       = b->tree;
   const int acting = areActing(b, lambda);
   b->z             = z;
@@ -832,14 +826,7 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   bodiesUpdate(b);
   b->tree->level = 0;
   treeMove(b, b->tree, q, u);
-  return differentiate(b, t, q, u, z, udot, lambda, &to[0], &to[1], Fz);
-}
-
-int treeDifferentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
-                      sunrealtype *K, sunrealtype *C, SUNMatrix Fz) {
-  const Entries to[] = {entriesAt(b->tree, K), entriesAt(b->tree, C)};
-  return differentiate(b, t, q, u, z, udot, lambda, &to[0], &to[1], Fz);
+  return treeDifferentiate(b, t, q, u, z, udot, lambda, &to[0], &to[1], Fz);
 }
 
 /* ------------------------------------------------------------------------------------- model -- */

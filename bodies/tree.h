@@ -248,18 +248,38 @@ void treeCarry(const Tree *tree, int n, int count, Wrench *w, sunrealtype (*e)[6
 
 /* ---- inverse.c ---- */
 
-/* The entries of a matrix [n x n] by columns: dense, or, where row is not NULL, those of the pattern of the tree, whose entries of the
- * diagonal are listed */
+/* Of the lanes of a panel, half are columns by q, and half those by u of the same velocities, whose entries are in the same places. */
+enum { TREE_PANEL = 8, HALF = TREE_PANEL / 2 };
+typedef sunrealtype Panel[TREE_PANEL];
+/* A row of a panel in registers */
+typedef sunrealtype PanelRow
+    __attribute__((vector_size(sizeof(Panel)), aligned(sizeof(sunrealtype))));
+CP_WIDE_PART void loadPanelRow(const sunrealtype *from, PanelRow *to) {
+  memcpy(to, from, sizeof *to);
+}
+CP_WIDE_PART void storePanelRow(const PanelRow *from, sunrealtype *to) {
+  memcpy(to, from, sizeof *from);
+}
+/* The place of column k by q among the lanes of a row */
+static inline sunindextype treeLane(sunindextype k) { return k / HALF * TREE_PANEL + k % HALF; }
+
+/* The entries of a square matrix: dense by columns, with n from one to the next; or, where row is not NULL, those of the pattern of the tree,
+ * whose entries of the diagonal are listed; or in the lanes of panels, with n from one row to the next */
 typedef struct {
   sunrealtype *data;
   int n;
   const sunindextype *row, *diagonal;
+  int in_lanes;
 } Entries;
 /* M without armature, at the positions of the nodes: the entries that may differ from 0. Returns 0, or -1 if out of memory. */
 int treeMass(Tree *tree, const Entries *M);
+/* The place of entry (i, j) where there is no pattern */
+static inline sunindextype treePlace(const Entries *e, int i, int j) {
+  return e->in_lanes ? (sunindextype)i * e->n + treeLane(j) : (sunindextype)j * e->n + i;
+}
 /* The place of entry (i, j), which the pattern must have; at: in, out: a place in column j, where the search begins */
 static inline sunindextype treeEntry(const Entries *e, int i, int j, sunindextype *at) {
-  if (!e->row) return (sunindextype)j * e->n + i;
+  if (!e->row) return treePlace(e, i, j);
   while (e->row[*at] < i) ++*at;
   while (e->row[*at] > i) --*at;
   return *at;
@@ -316,8 +336,6 @@ int treeUseRows(const char *off, void *bodies);
 sunrealtype *treeTargets(const Tree *tree);
 /* The same for a panel of right-hand sides e [nu][stride], and b [na][stride] of the rows, with the factors of the newest treeCloseLoops.
  * Rows that depend on others have no multipliers. */
-enum { TREE_PANEL = 8 };
-typedef sunrealtype Panel[TREE_PANEL];
 void treeCloseColumns(const Tree *tree, int stride, Panel *e, Panel *b);
 /* tau [nu], as treeEliminate leaves it, loses the reactions of the rows; lambda [na]: out. Returns 0, or 1 if the rank of the
  * rows is not clear or they contradict each other. */
@@ -354,11 +372,11 @@ int treeMakePlans(Mechanism *b, SUNContext ctx);
 int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint, sunrealtype *F,
                  sunrealtype *T);
 void treeTakeFunctions(const Mechanism *b, CPEquations *e);
-/* Adds the functions dynamics_jac and constraint_jac of the model to the entries of the patterns `square` and `rows`. They return as
+/* Adds the functions dynamics_jac and constraint_jac of the model, the latter to the entries of the pattern `rows`. They return as
  * these. The nodes must have moved to (q, u). */
 int treeDifferentiate(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
-                      sunrealtype *K, sunrealtype *C, SUNMatrix Fz);
+                      const Entries *K, const Entries *C, SUNMatrix Fz);
 int treeDifferentiateRows(Mechanism *b, const sunrealtype *q, const sunrealtype *u,
                           const sunrealtype *udot, sunrealtype *Bq, sunrealtype *Bu);
 /* The node of a side's body, or GROUND */
