@@ -16,6 +16,8 @@
  * (bodiesTurn). */
 #include "loops.h"
 
+#include "cpodes/base/compat.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,14 +153,63 @@ static sunrealtype product(int n, const sunrealtype *a, const sunrealtype *b) {
   return sum;
 }
 
+/* Four rows at once, of which a vector type keeps the sums in registers. Each sum has the order of its row, so that roundoff,
+ * which decides between equal rows, does not depend on the registers. */
+enum { LANES = 4 };
+typedef sunrealtype Lanes __attribute__((vector_size(LANES * sizeof(sunrealtype))));
+
+/* along [stride] <- q^T X, of n columns of X, in which the entries of `stride` rows follow each other; 0 where four are marked */
+static CP_WIDE void multiply(int n, int stride, const char *marked, const sunrealtype *q,
+                             const sunrealtype *X, sunrealtype *along) {
+  for (int i = 0; i < stride; i += LANES) {
+    Lanes sum      = {0}, x;
+    const int none = marked[i] && marked[i + 1] && marked[i + 2] && marked[i + 3];
+    for (int j = 0; j < n && !none; j++) {
+      memcpy(&x, X + j * stride + i, sizeof x);
+      sum += q[j] * x;
+    }
+    memcpy(along + i, &sum, sizeof sum);
+  }
+}
+
+/* X -= q along^T, of `length` columns; square [stride] <- those of the lengths of the rows that change, in n of them */
+static CP_WIDE void subtract(int n, int length, int stride, const sunrealtype *q,
+                             const sunrealtype *along, sunrealtype *X, sunrealtype *square) {
+  for (int i = 0; i < stride; i += LANES) {
+    Lanes sum = {0}, x, by;
+    if (along[i] == 0 && along[i + 1] == 0 && along[i + 2] == 0 && along[i + 3] == 0) continue;
+    memcpy(&by, along + i, sizeof by);
+    for (int j = 0; j < length; j++) {
+      memcpy(&x, X + j * stride + i, sizeof x);
+      x -= by * q[j];
+      if (j < n) sum += x * x;
+      memcpy(X + j * stride + i, &x, sizeof x);
+    }
+    memcpy(square + i, &sum, sizeof sum);
+  }
+}
+
+/* The room of orthogonalise, for m rows of `length` entries */
+static size_t roomFor(int m, int length) {
+  const size_t stride = (size_t)(m + LANES - 1) / LANES * LANES;
+  return stride * (size_t)(length + 3) + (size_t)length;
+}
+
 /* Gram and Schmidt with pivoting, for rows of `length` entries of which the first n are vectors: rows that are
  * marked become orthonormal, and the others orthogonal to them; of those only `excluded` ones are longer than `least`.
- * size [m]: room for their lengths. Returns the least length of a marked one in its turn. */
+ * marked [m + LANES]; room [roomFor]. Returns the least length of a marked one in its turn. */
 static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunrealtype least,
-                                 const char *excluded, char *marked, sunrealtype *size) {
+                                 const char *excluded, char *marked, sunrealtype *room) {
   sunrealtype shortest = INFINITY;
   if (m < 1) return shortest;
+  const int stride = (m + LANES - 1) / LANES * LANES;
+  sunrealtype *Y = room, *q = Y + stride * length, *size = q + length, *along = size + stride,
+              *square = along + stride;
   memset(marked, 0, (size_t)m);
+  memset(marked + m, 1, (size_t)(stride - m));
+  memset(Y, 0, (size_t)stride * (size_t)length * sizeof *Y);
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < length; j++) Y[j * stride + i] = X[i * length + j];
   for (int i = 0; i < m; i++) size[i] = sqrt(product(n, X + i * length, X + i * length));
   for (int k = 0; k < m; k++) {
     int pivot           = NONE;
@@ -166,18 +217,18 @@ static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunre
     for (int i = 0; i < m; i++)
       if (!marked[i] && !excluded[i] && size[i] > largest) largest = size[i], pivot = i;
     if (pivot == NONE) break;
-    shortest       = fmin(shortest, largest);
-    sunrealtype *q = X + pivot * length;
-    for (int j = 0; j < length; j++) q[j] /= largest;
+    shortest = fmin(shortest, largest);
+    for (int j = 0; j < length; j++) q[j] = Y[j * stride + pivot] / largest;
     marked[pivot] = 1;
-    for (int i = 0; i < m; i++) {
-      sunrealtype *r          = X + i * length;
-      const sunrealtype along = marked[i] ? 0 : product(n, q, r);
-      if (along == 0) continue;
-      for (int j = 0; j < length; j++) r[j] -= along * q[j];
-      size[i] = sqrt(product(n, r, r));
-    }
+    multiply(n, stride, marked, q, Y, along);
+    for (int i = 0; i < stride; i++)
+      if (marked[i]) along[i] = 0;
+    subtract(n, length, stride, q, along, Y, square);
+    for (int i = 0; i < m; i++)
+      if (along[i] != 0) size[i] = sqrt(square[i]);
   }
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < length && !marked[i]; j++) X[i * length + j] = Y[j * stride + i];
   return shortest;
 }
 
@@ -355,8 +406,8 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
       n += partOf(l, i) == part && l->joints[i] > 0 ? b->space.nu : 0;
     if (m == 0 || m > MOST_ROWS) continue;
     const int length = n + FRAME * njoints + 1;
-    sunrealtype *X   = malloc((size_t)m * (size_t)(length + 1) * sizeof *X); /* and lengths */
-    char *marked = calloc((size_t)m, 2), *excluded = marked ? marked + m : NULL;
+    sunrealtype *X   = malloc(((size_t)m * (size_t)length + roomFor(m, length)) * sizeof *X);
+    char *marked = calloc((size_t)m + LANES, 2), *excluded = marked ? marked + m + LANES : NULL;
     if (!X || !marked) flag = CP_MEM_FAIL;
     else gather(l, part, m, njoints, n, p, X);
     for (int r = 0; r < m && !flag; r++) excluded[r] = fixed && mask[l->row[r]] == 0;
