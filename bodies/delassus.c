@@ -25,6 +25,10 @@
 enum { LANE = TREE_LOADS };
 
 typedef sunrealtype Lanes[LANE];
+/* The same in a register: loops over arrays that might overlap are not done at once. */
+typedef sunrealtype Vector __attribute__((vector_size(sizeof(Lanes))));
+CP_WIDE_PART void load(const sunrealtype *from, Vector *to) { memcpy(to, from, sizeof *to); }
+CP_WIDE_PART void store(const Vector *from, sunrealtype *to) { memcpy(to, from, sizeof *from); }
 
 typedef struct {
   int count, component[LANE]; /* its rows */
@@ -159,6 +163,24 @@ static void push(const Mechanism *b, const Delassus *d, int body, int lane, cons
   }
 }
 
+/* The same for component c of P_a - P_b, which is a force along an axis of space at each point */
+static void pushPoint(const Mechanism *b, const Delassus *d, const Pair *pair, int c, int lane) {
+  const int l = lane % LANE, y = (c + 1) % 3, z = (c + 2) % 3;
+  for (int side = 0; side < 2; side++) {
+    const int body = pair->side[side].body;
+    if (body == GROUND) continue;
+    const int n         = b->tree->node_of_body[body];
+    const Pose *pose    = &b->pose[body];
+    const sunrealtype F = side ? -1 : 1, *P = b->tree->motion[n + 1].P;
+    Lanes *w = d->wrench[n];
+    sunrealtype arm[3];
+    toSpace(pose, pair->side[side].point, arm);
+    w[c][l] += F;
+    w[3 + y][l] += F * (arm[z] + (pose->r[z] - P[z]));
+    w[3 + z][l] -= F * (arm[y] + (pose->r[y] - P[y]));
+  }
+}
+
 /* The same for term k of component c of a row, whose gradient is a force on each side */
 static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int c, int lane) {
   const Term *term = bodiesRowTerm(b, row, k);
@@ -168,43 +190,36 @@ static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int
     d->E[(size_t)term->velocity * d->m + lane] += bodiesWeight(b, term) * term->sign;
     return;
   }
-  const int point = bodiesRowTerm(b, row, k)->m.kind == POINT; /* P_a - P_b */
-  const Mask mask = point ? (Mask){0, 0} : bodiesGradient(b, row, k, c, &jet);
+  if (term->m.kind == POINT) {
+    pushPoint(b, d, pair, c, lane);
+    return;
+  }
+  const Mask mask = bodiesGradient(b, row, k, c, &jet);
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;
     if (body == GROUND) continue;
-    sunrealtype F[3] = {0, 0, 0}, own[3] = {0, 0, 0}, N[3], arm[3];
-    if (point) {
-      F[c] = side ? -1 : 1;
-      toSpace(&b->pose[body], pair->side[side].point, arm);
-      cross3(arm, F, N);
-    } else {
-      EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
-      (j % 6 < 3 ? F : own)[j % 3] = jet.g[j];
-      toSpace(&b->pose[body], own, N);
-    }
+    sunrealtype F[3] = {0, 0, 0}, own[3] = {0, 0, 0}, N[3];
+    EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
+    (j % 6 < 3 ? F : own)[j % 3] = jet.g[j];
+    toSpace(&b->pose[body], own, N);
     push(b, d, body, lane, F, N);
   }
 }
 
 /* e = S^T w, x = D e of a hinge or slide, which turns about z or moves along it, and what it passes on; in E is what the rows have
  * of its own coordinate. */
-CP_WIDE_PART void carryOne(const Articulated *own, const sunrealtype *z, int turns, Lanes *w,
+CP_WIDE_PART void carryOne(const Articulated *own, const sunrealtype *z, int turns, Vector *w,
                            sunrealtype *E, sunrealtype *X, sunrealtype *most) {
   const sunrealtype *U = own->U, D = own->D;
-  Lanes e, x, all;
-  memcpy(e, E, sizeof e);
-  for (int l = 0; l < LANE; l++) {
-    const sunrealtype s0 = w[3 * turns][l], s1 = w[3 * turns + 1][l], s2 = w[3 * turns + 2][l];
-    all[l] = D * (s0 * s0 + s1 * s1 + s2 * s2 + e[l] * e[l]);
-    e[l] += z[0] * s0 + z[1] * s1 + z[2] * s2;
-    x[l] = D * e[l];
-  }
-  for (int k = 0; k < 6; k++)
-    for (int l = 0; l < LANE; l++) w[k][l] -= U[k] * x[l];
-  for (int l = 0; l < LANE; l++) most[l] += all[l];
-  memcpy(E, e, sizeof e);
-  memcpy(X, x, sizeof x);
+  const Vector *s = w + 3 * turns;
+  Vector e, x, all;
+  load(E, &e), load(most, &all);
+  all += D * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + e * e);
+  e += z[0] * s[0] + z[1] * s[1] + z[2] * s[2];
+  x = D * e;
+  w[0] -= U[0] * x, w[1] -= U[1] * x, w[2] -= U[2] * x;
+  w[3] -= U[3] * x, w[4] -= U[4] * x, w[5] -= U[5] * x;
+  store(&all, most), store(&e, E), store(&x, X);
 }
 
 /* The same for other nodes */
@@ -237,37 +252,38 @@ static CP_WIDE void carry(const Tree *tree, Delassus *d, int block) {
     const Node *node       = &tree->node[n];
     const Motion *at       = &tree->motion[n + 1];
     const Articulated *own = &tree->articulated[n];
-    Lanes *w               = d->wrench[n];
-    sunrealtype *E = d->E + (size_t)node->u * d->m + first, *X = d->X + (E - d->E);
-    if (node->kind == HINGE) carryOne(own, at->R[2], 1, w, E, X, d->most + first);
-    else if (node->kind == SLIDE) carryOne(own, at->R[2], 0, w, E, X, d->most + first);
-    else if (node->kind != WELD) carryMore(tree, n, d->m, w, E, X, d->most + first);
-    if (node->parent != GROUND) {
-      Lanes *up            = d->wrench[node->parent], N[3];
-      const sunrealtype *r = at->r;
-      for (int l = 0; l < LANE; l++) {
-        N[0][l] = w[3][l] + r[1] * w[2][l] - r[2] * w[1][l];
-        N[1][l] = w[4][l] + r[2] * w[0][l] - r[0] * w[2][l];
-        N[2][l] = w[5][l] + r[0] * w[1][l] - r[1] * w[0][l];
-      }
-      for (int k = 0; k < 3; k++)
-        for (int l = 0; l < LANE; l++) up[k][l] += w[k][l], up[3 + k][l] += N[k][l];
+    const sunrealtype *r   = at->r;
+    sunrealtype *from = d->wrench[n][0], *E = d->E + (size_t)node->u * d->m + first,
+                *X = d->X + (E - d->E), *most = d->most + first;
+    Vector w[6], up;
+    if (node->kind != HINGE && node->kind != SLIDE && node->kind != WELD)
+      carryMore(tree, n, d->m, d->wrench[n], E, X, most);
+    load(from, &w[0]), load(from + LANE, &w[1]), load(from + 2 * LANE, &w[2]);
+    load(from + 3 * LANE, &w[3]), load(from + 4 * LANE, &w[4]), load(from + 5 * LANE, &w[5]);
+    memset(from, 0, 6 * sizeof(Lanes));
+    if (node->kind == HINGE) carryOne(own, at->R[2], 1, w, E, X, most);
+    else if (node->kind == SLIDE) carryOne(own, at->R[2], 0, w, E, X, most);
+    if (node->parent == GROUND) continue;
+    w[3] = w[3] + r[1] * w[2] - r[2] * w[1];
+    w[4] = w[4] + r[2] * w[0] - r[0] * w[2];
+    w[5] = w[5] + r[0] * w[1] - r[1] * w[0];
+    for (int k = 0; k < 6; k++) {
+      sunrealtype *to = d->wrench[node->parent][k];
+      load(to, &up), up += w[k], store(&up, to);
     }
-    memset(w, 0, 6 * sizeof *w);
   }
 }
 
-/* tile: out, the products of a block's rows with those of the block whose X is given, over the velocities of its path. A vector
- * type keeps the sums in registers. */
+/* tile: out, the products of a block's rows with those of the block whose X is given, over the velocities of the path of one of
+ * them. */
 CP_WIDE_PART void products(const Tree *tree, const Delassus *d, const Strip *strip,
                            const sunrealtype *E, const sunrealtype *X, Lanes *tile) {
-  typedef sunrealtype Vector __attribute__((vector_size(sizeof(Lanes))));
   Vector sum[LANE] = {{0}}, x;
   for (int i = strip->path; i < strip->path + strip->length; i++) {
     const Node *node = &tree->node[d->path[i]];
     for (int k = node->u; k < node->u + node->nu; k++) {
       const sunrealtype *e = E + (size_t)k * d->m;
-      memcpy(&x, X + (size_t)k * d->m, sizeof x);
+      load(X + (size_t)k * d->m, &x);
       sum[0] += e[0] * x, sum[1] += e[1] * x, sum[2] += e[2] * x, sum[3] += e[3] * x;
     }
   }
@@ -278,24 +294,23 @@ CP_WIDE_PART void products(const Tree *tree, const Delassus *d, const Strip *str
 static CP_WIDE void multiply(const Tree *tree, Delassus *d, int block, const sunrealtype *tau) {
   const Strip *strip = &d->block[block];
   const int first    = LANE * block;
-  sunrealtype *w     = d->w + first;
+  Vector w, x;
   for (int s = 0; s <= first; s += LANE) {
+    const Strip *other = &d->block[s / LANE]; /* Its X is 0 away from its path. */
     Lanes tile[LANE];
-    products(tree, d, strip, d->E + first, d->X + s, tile);
+    products(tree, d, other->length < strip->length ? other : strip, d->E + first, d->X + s, tile);
     for (int r = 0; r < LANE; r++)
       memcpy(d->S + (size_t)(first + r) * d->m + s, tile[r], sizeof tile[r]);
     for (int r = 0; s == first && r < LANE; r++) d->size[first + r] = tile[r][r];
   }
-  for (int l = 0; l < LANE; l++) w[l] = -d->rhs[first + l];
+  load(d->rhs + first, &w);
+  w = -w;
   for (int i = strip->path; i < strip->path + strip->length; i++) {
     const Node *node = &tree->node[d->path[i]];
     for (int k = node->u; k < node->u + node->nu; k++)
-      for (int l = 0; l < LANE; l++) w[l] += d->X[(size_t)k * d->m + first + l] * tau[k];
+      load(d->X + (size_t)k * d->m + first, &x), w += tau[k] * x;
   }
-}
-
-static sunrealtype entry(const Delassus *d, int r, int s) {
-  return d->S[(size_t)(r > s ? r : s) * d->m + (r > s ? s : r)];
+  store(&w, d->w + first);
 }
 
 /* Returns the place of the next pivot, from place k on, or NONE if no row is to be kept. */
@@ -311,26 +326,43 @@ static int pivot(const Delassus *d, int k) {
   return best;
 }
 
-/* Factors S. Returns 0, or 1 if it is not clear which rows depend on others. */
-static int factor(Delassus *d) {
-  const int n = d->count;
-  memcpy(d->rest, d->size, (size_t)d->m * sizeof *d->rest);
+/* y -= c x, of m entries, whole lanes */
+CP_WIDE_PART void subtract(int m, sunrealtype c, const sunrealtype *x, sunrealtype *y) {
+  Vector from, to;
+  for (int r = 0; r < m; r += LANE) {
+    load(x + r, &from), load(y + r, &to);
+    to -= c * from;
+    store(&to, y + r);
+  }
+}
+
+/* Factors S. Column k of L has an entry for each row; those of earlier pivots are roundoff, which nothing reads. Returns 0, or 1
+ * if it is not clear which rows depend on others. */
+static CP_WIDE int factor(Delassus *d) {
+  const int n = d->count, m = d->m;
+  memcpy(d->rest, d->size, (size_t)m * sizeof *d->rest);
   for (d->rank = 0; d->rank < n; d->rank++) {
     const int k = d->rank, at = pivot(d, k);
     if (at == NONE) break;
     const int p  = d->order[at];
     d->order[at] = d->order[k], d->order[k] = p;
-    sunrealtype *own      = d->L + (size_t)p * d->m;
-    own[k]                = sqrt(d->rest[p]);
-    const sunrealtype per = 1 / own[k];
-    for (int i = k + 1; i < n; i++) {
-      const int r      = d->order[i];
-      sunrealtype *L   = d->L + (size_t)r * d->m;
-      sunrealtype left = entry(d, r, p);
-      for (int j = 0; j < k; j++) left -= L[j] * own[j];
-      L[k] = left * per;
-      d->rest[r] -= L[k] * L[k];
+    sunrealtype *own = d->L + (size_t)k * d->m;
+    const int end    = (p / LANE + 1) * LANE; /* of the blocks of row p of S */
+    memcpy(own, d->S + (size_t)p * d->m, (size_t)end * sizeof *own);
+    for (int r = end; r < m; r++) own[r] = d->S[(size_t)r * d->m + p];
+    for (int j = 0; j < k; j++) {
+      const sunrealtype *before = d->L + (size_t)j * d->m;
+      subtract(m, before[p], before, own);
     }
+    const sunrealtype root = sqrt(d->rest[p]), per = 1 / root;
+    for (int r = 0; r < m; r += LANE) {
+      Vector x, rest;
+      load(own + r, &x), load(d->rest + r, &rest);
+      x *= per;
+      rest -= x * x;
+      store(&x, own + r), store(&rest, d->rest + r);
+    }
+    own[p] = root;
   }
   for (int i = d->rank; i < n; i++) {
     const int r = d->order[i];
@@ -339,29 +371,40 @@ static int factor(Delassus *d) {
   return 0;
 }
 
-/* x: L x = x (transposed 0) or L^T x = x, in the order of the pivots */
-static void substitute(const Delassus *d, int transposed, sunrealtype *x) {
-  for (int i = 0; i < d->rank; i++) {
-    const int k           = transposed ? d->rank - 1 - i : i;
-    const sunrealtype *Lk = d->L + (size_t)d->order[k] * d->m;
-    for (int j = transposed ? k + 1 : 0; j < (transposed ? d->rank : k); j++)
-      x[k] -= (transposed ? d->L[(size_t)d->order[j] * d->m + k] : Lk[j]) * x[j];
-    x[k] /= Lk[k];
+/* x [rank] <- L^-1 w of the rows that are kept; of the others, w becomes what is left of it: w - L x. */
+static CP_WIDE void substitute(Delassus *d, sunrealtype *x) {
+  for (int k = 0; k < d->rank; k++) {
+    const sunrealtype *own = d->L + (size_t)k * d->m;
+    x[k]                   = d->w[d->order[k]] / own[d->order[k]];
+    subtract(d->m, x[k], own, d->w);
   }
 }
 
-/* Do the rows that are left ask for the accelerations that the others give them? x = L^-1 w of these */
-static int agree(const Delassus *d, const sunrealtype *x) {
-  enum { PART = 1000 }; /* of the largest terms */
+/* x: L^T x = x */
+static void substituteBack(const Delassus *d, sunrealtype *x) {
+  for (int k = d->rank - 1; k >= 0; k--) {
+    const sunrealtype *own = d->L + (size_t)k * d->m;
+    for (int j = k + 1; j < d->rank; j++) x[k] -= own[d->order[j]] * x[j];
+    x[k] /= own[d->order[k]];
+  }
+}
+
+/* The largest terms of the rows, on both sides */
+static sunrealtype largestTerms(const Delassus *d) {
   sunrealtype terms = 0;
   for (int r = 0; r < d->m; r++)
-    terms = fmax(terms, fmax(fabs(d->rhs[r]), fabs(d->w[r] + d->rhs[r])));
-  for (int i = d->rank; i < d->count; i++) {
-    const int r      = d->order[i];
-    sunrealtype open = d->w[r];
-    for (int j = 0; j < d->rank; j++) open -= d->L[(size_t)r * d->m + j] * x[j];
-    if (PART * fabs(open) > terms) return 0;
-  }
+    for (int k = 0; k < 2; k++) {
+      const sunrealtype term = fabs(k ? d->w[r] + d->rhs[r] : d->rhs[r]);
+      if (term > terms) terms = term;
+    }
+  return terms;
+}
+
+/* Do the rows that are left ask for the accelerations that the others give them? */
+static int agree(const Delassus *d, sunrealtype terms) {
+  enum { PART = 1000 }; /* of the largest terms */
+  for (int i = d->rank; i < d->count; i++)
+    if (PART * fabs(d->w[d->order[i]]) > terms) return 0;
   return 1;
 }
 
@@ -371,15 +414,15 @@ static void spread(Delassus *d, sunrealtype *x) {
   const int m = d->m, rank = d->rank;
   sunrealtype *lambda = d->lambda;
   int n               = 0;
-  substitute(d, 1, x);
+  substituteBack(d, x);
   memset(lambda, 0, (size_t)m * sizeof *lambda);
   for (int i = 0; i < rank; i++) lambda[d->order[i]] = x[i];
   for (int i = rank; i < d->count; i++) { /* C in the place of S, without rows that have no part */
     const int r    = d->order[i];
     sunrealtype *C = d->S + (size_t)n * d->m;
     if (!(d->size[r] > ABSENT * d->most[r])) continue;
-    memcpy(C, d->L + (size_t)r * d->m, (size_t)rank * sizeof *C);
-    substitute(d, 1, C);
+    for (int k = 0; k < rank; k++) C[k] = d->L[(size_t)k * d->m + r];
+    substituteBack(d, C);
     d->left[n++] = r;
   }
   for (int i = 0; i < n; i++) { /* Cholesky's factor of 1 + C^T C, and mu */
@@ -437,10 +480,9 @@ int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda) {
     multiply(tree, d, i, tau);
   }
   if (factor(d)) return 1;
-  sunrealtype *x = d->rest;
-  for (int i = 0; i < d->rank; i++) x[i] = d->w[d->order[i]];
-  substitute(d, 0, x);
-  if (!agree(d, x)) return 1;
+  sunrealtype *x = d->rest, terms = largestTerms(d);
+  substitute(d, x);
+  if (!agree(d, terms)) return 1;
   spread(d, x);
   for (int i = 0; i < d->nblocks; i++) {
     const Strip *strip   = &d->block[i];
@@ -479,7 +521,7 @@ static CP_WIDE void multiplyColumns(const Tree *tree, const Delassus *d, int str
   }
 }
 
-/* S^-1 w, for the rows that are kept, as `substitute` */
+/* S^-1 w, for the rows that are kept: both substitutions */
 static CP_WIDE void substituteColumns(const Delassus *d, int transposed, Panel *w) {
   for (int i = 0; i < d->rank; i++) {
     const int k = transposed ? d->rank - 1 - i : i, p = d->order[k];
@@ -489,9 +531,9 @@ static CP_WIDE void substituteColumns(const Delassus *d, int transposed, Panel *
     for (int j = transposed ? k + 1 : 0; j < end; j++) {
       const int r = d->order[j];
       loadPanelRow(w[r], &x);
-      y -= d->L[(size_t)(transposed ? r : p) * d->m + (transposed ? k : j)] * x;
+      y -= d->L[(size_t)(transposed ? k : j) * d->m + (transposed ? r : p)] * x;
     }
-    y *= 1 / d->L[(size_t)p * d->m + k];
+    y *= 1 / d->L[(size_t)k * d->m + p];
     storePanelRow(&y, w[p]);
   }
 }
