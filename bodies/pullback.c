@@ -519,6 +519,59 @@ static void leaveToOthers(const Mechanism *b, const Row *row, int count, const W
   }
 }
 
+/* Adds the components of P_a - P_b to A, all at once: a x d for a node that turns about a, where d leads from its origin to the point
+ * that moves with it or, if both do, from P_b to P_a. */
+static void fillPoint(const Mechanism *b, const Row *row, int count, Writer *w) {
+  const Tree *tree          = b->tree;
+  const Pair *pair          = &b->pair[bodiesRowTerm(b, row, 0)->pair];
+  const int n               = velocitiesOn(tree, pair, GROUND),
+            from[2]         = {treeNodeOf(tree, pair, 0), treeNodeOf(tree, pair, 1)},
+            join            = treeJoin(tree, from[0], from[1]);
+  const sunindextype *place = w->place + w->count;
+  sunrealtype point[2][3],
+      moment[2][3]; /* |N| of unit forces at the points about the bodies' centres */
+  for (int side = 0; side < 2; side++) {
+    const Pose *pose = bodiesPose(b, pair->side[side].body);
+    sunrealtype *x   = point[side];
+    toSpace(pose, pair->side[side].point, x);
+    for (int c = 0; c < 3; c++) {
+      const sunrealtype y = x[(c + 1) % 3], z = x[(c + 2) % 3];
+      moment[side][c] = sqrt(y * y + z * z);
+    }
+    add3(1, pose->r, x);
+  }
+  for (int side = 0; side < 2; side++)
+    for (int k = from[side], both = k == join; k != GROUND;
+         k = tree->node[k].parent, both |= k == join) {
+      const Node *node     = &tree->node[k];
+      const sunrealtype *P = tree->motion[k + 1].P, sign = side ? -1 : 1;
+      sunrealtype d[3], most[3] = {0, 0, 0}; /* most: the largest possible entries */
+      for (int c = 0; c < 3; c++)
+        d[c] = both ? point[0][c] - point[1][c] : sign * (point[side][c] - P[c]);
+      for (int s = side; s < (both ? 2 : side + 1); s++) {
+        sunrealtype x[3];
+        for (int c = 0; c < 3; c++) x[c] = b->pose[pair->side[s].body].r[c] - P[c];
+        const sunrealtype length = length3(x);
+        for (int c = 0; c < 3; c++) most[c] += moment[s][c] + length;
+      }
+      for (int j = 0; j < node->nu && !(side && both); j++) {
+        const Axis s     = treeAxis(tree, node->u + j);
+        sunrealtype x[3] = {0, 0, 0};
+        if (s.turns) cross3(s.a, d, x);
+        if (!both && (s.screws || !s.turns)) add3(sign, s.screws ? s.v : s.a, x);
+        for (int c = 0; c < count; c++) {
+          const sunrealtype size = s.screws  ? length3(s.a) * most[c] + length3(s.v) * (1 + both)
+                                   : s.turns ? most[c]
+                                             : 1;
+          if (fabs(x[c]) > ROUNDING * size && !bodiesIsOff(b, row, c))
+            w->data[place[c * n + j]] += x[c];
+        }
+      }
+      place += node->nu;
+    }
+  w->count += count * (n > 0 ? n : 1); /* A row that nothing moves has a place all the same. */
+}
+
 /* Adds one row of A, or lists its blocks; or, where Bu is not NULL, one row of Bq and of Bu, at u and u'. Entries of A that are no more
  * than the roundoff of their terms are 0: a row to which no freedom of the tree contributes, as those across the plane of a planar
  * loop, must not get a direction from it. */
@@ -529,6 +582,11 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
   const int bare    = bodiesIsBare(b, row);
   sunrealtype *size = tree->size, *x = tree->tau; /* 0 before and after */
   const sunindextype first = w->count;
+  if (w->data && !bare && !Bu && count > 1) { /* of a point */
+    fillPoint(b, row, count, w);
+    leaveToOthers(b, row, count, w, first);
+    return;
+  }
   if (bare && Bu) w->count += row->nterms;
   for (int k = 0; k < row->nterms && bare && !Bu; k++)
     *next(w, row->first, bodiesRowTerm(b, row, k)->velocity, 1) +=
@@ -568,8 +626,6 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       *next(w, row->first + i, 0, 1) +=
           0; /* Nothing moves the row, which has a place all the same. */
   }
-  if (w->data && !bare && !Bu && count > 1) /* of a point */
-    leaveToOthers(b, row, count, w, first);
 }
 
 void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradient) {
