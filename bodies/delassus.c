@@ -163,26 +163,31 @@ static void push(const Mechanism *b, const Delassus *d, int body, int lane, cons
   }
 }
 
-/* The same for component c of P_a - P_b, which is a force along an axis of space at each point */
-static void pushPoint(const Mechanism *b, const Delassus *d, const Pair *pair, int c, int lane) {
-  const int l = lane % LANE, y = (c + 1) % 3, z = (c + 2) % 3;
+/* The same for n components of P_a - P_b, each in the next lane, which are forces along axes of space at each point */
+static void pushPoint(const Mechanism *b, const Delassus *d, const Row *row, const int *component,
+                      int n, int lane) {
+  const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;
     if (body == GROUND) continue;
-    const int n         = b->tree->node_of_body[body];
+    const int node      = b->tree->node_of_body[body];
     const Pose *pose    = &b->pose[body];
-    const sunrealtype F = side ? -1 : 1, *P = b->tree->motion[n + 1].P;
-    Lanes *w = d->wrench[n];
+    const sunrealtype F = side ? -1 : 1, *P = b->tree->motion[node + 1].P;
+    Lanes *w = d->wrench[node];
     sunrealtype arm[3];
     toSpace(pose, pair->side[side].point, arm);
-    w[c][l] += F;
-    w[3 + y][l] += F * (arm[z] + (pose->r[z] - P[z]));
-    w[3 + z][l] -= F * (arm[y] + (pose->r[y] - P[y]));
+    for (int k = 0; k < 3; k++) arm[k] += pose->r[k] - P[k];
+    for (int l = lane; l < lane + n; l++) {
+      const int c = component[l] - row->first, y = (c + 1) % 3, z = (c + 2) % 3;
+      w[c][l] += F;
+      w[3 + y][l] += F * arm[z];
+      w[3 + z][l] -= F * arm[y];
+    }
   }
 }
 
-/* The same for term k of component c of a row, whose gradient is a force on each side */
-static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int c, int lane) {
+/* The same for term k of another row, whose gradient is a force on each side */
+static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int lane) {
   const Term *term = bodiesRowTerm(b, row, k);
   const Pair *pair = &b->pair[term->pair];
   Jet jet;
@@ -190,11 +195,7 @@ static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int
     d->E[(size_t)term->velocity * d->m + lane] += bodiesWeight(b, term) * term->sign;
     return;
   }
-  if (term->m.kind == POINT) {
-    pushPoint(b, d, pair, c, lane);
-    return;
-  }
-  const Mask mask = bodiesGradient(b, row, k, c, &jet);
+  const Mask mask = bodiesGradient(b, row, k, 0, &jet);
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;
     if (body == GROUND) continue;
@@ -462,12 +463,13 @@ static void pushBlock(const Mechanism *b, Delassus *d, int block) {
     for (int k = node->u; k < node->u + node->nu; k++)
       memset(d->E + (size_t)k * d->m + LANE * block, 0, sizeof(Lanes));
   }
-  for (int lane = 0; lane < strip->count; lane++) {
-    const int r    = strip->component[lane];
-    const Row *row = d->row[r];
-    for (int k = 0; k < row->nterms; k++)
-      pushTerm(b, d, row, k, r - row->first, LANE * block + lane);
-    d->rhs[LANE * block + lane] = d->b[r];
+  for (int lane = 0, n; lane < strip->count; lane += n) {
+    const Row *row = d->row[strip->component[lane]];
+    for (n = 1; lane + n < strip->count && d->row[strip->component[lane + n]] == row;) n++;
+    for (int k = 0; k < n; k++) d->rhs[LANE * block + lane + k] = d->b[strip->component[lane + k]];
+    if (bodiesRowTerm(b, row, 0)->m.kind == POINT) pushPoint(b, d, row, strip->component, n, lane);
+    else
+      for (int k = 0; k < row->nterms; k++) pushTerm(b, d, row, k, LANE * block + lane);
   }
 }
 

@@ -247,14 +247,33 @@ static inline sunrealtype bareSum(const Mechanism *b, const Row *row, const sunr
   return turns == 0 || isOpen(b, row) ? sum : sum + 8 * atan(SUN_RCONST(1.0)) * turns;
 }
 
-/* Evaluates the rows of p, v or b (level 0, 1, 2) of a vector. */
+/* Evaluates the rows of p, v or b (level 0, 1, 2) of P_a - P_b, without what other levels need. */
 static void fillPoint(const Mechanism *b, const Row *row, int level, sunrealtype *out) {
-  Moving d;
-  bodiesSpanOf(b, bodiesRowTerm(b, row, 0)->pair, VALUES, &d);
+  const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
+  sunrealtype x[3] = {0, 0, 0};
+  for (int side = 0; side < 2; side++) {
+    const Pose *pose       = bodiesPose(b, pair->side[side].body);
+    const sunrealtype sign = side ? 1 : -1;
+    sunrealtype arm[3], rate[3], acc[3], turned[3];
+    toSpace(pose, pair->side[side].point, arm);
+    if (level == 0) {
+      add3(sign, pose->r, x), add3(sign, arm, x);
+      continue;
+    }
+    cross3(pose->w, arm, rate);
+    if (level == 1) {
+      add3(sign, pose->v, x), add3(sign, rate, x);
+      continue;
+    }
+    cross3(pose->w, rate, acc);
+    if (pose->accelerating) {
+      cross3(pose->alpha, arm, turned);
+      add3(1, turned, acc), add3(sign, pose->acc, x);
+    }
+    add3(sign, acc, x);
+  }
   for (int k = 0; k < b->space.dimension; k++)
-    out[row->first + k] = level == 0   ? -d.x[k] - b->shift[row->first + k]
-                          : level == 1 ? -d.rate[k]
-                                       : d.acc[k];
+    out[row->first + k] = level == 0 ? -x[k] - b->shift[row->first + k] : level == 1 ? -x[k] : x[k];
 }
 
 /* The violation of a row of positions from the sum of its terms, and the drive */
