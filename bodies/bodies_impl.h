@@ -158,6 +158,7 @@ typedef struct {
  * that align axes are rotation vectors (bodiesTilt). */
 typedef enum { AS_IN_MOTION, AT_REST, ALIGNING } Assembling;
 enum { NOTES = 1200 };
+enum { OF_LATCH = 6 }; /* numbers that move a latch (latches.c) */
 
 /* The elements of a mechanism, and what is computed from them; the data of the model's functions */
 typedef struct {
@@ -214,6 +215,8 @@ typedef struct {
   char singular[TEXT];         /* what is special about its position, or "" */
   char *changed;               /* its notes [NOTES], or NULL */
   struct Acting_ *acting;      /* what acts at events of a run, or NULL (sources.c) */
+  struct Latch_ *latch;        /* [nreleases] the latches of a run, or NULL (latches.c) */
+  sunrealtype *moved;          /* [OF_LATCH nreleases] behind the parameters: their moves */
   struct Kinks_ *kinks;        /* the pieces of functions in a run, or NULL (kinks.c) */
   struct Failed_ *failed;      /* which function has failed (formulas.c); NULL: not in a run */
   struct Meetings_ *meetings;  /* the features of polyhedra in a run, or NULL (touching.c) */
@@ -240,10 +243,12 @@ struct CPBodies_ {
 };
 
 /* following.c: moves the numbers that follow parameters of the file to their present values. All functions that read numbers, but not
- * those that they call, begin with bodiesUpdate. */
+ * those that they call, begin with bodiesUpdate. latches.c: places the frames of joints that latches have closed. */
 void bodiesMove(Mechanism *m);
+void bodiesPlaceLatches(Mechanism *m);
 static inline void bodiesUpdate(Mechanism *m) {
   if (m->follow) bodiesMove(m);
+  if (m->latch) bodiesPlaceLatches(m);
 }
 
 /* The numbers of coordinates, of velocities, and of components of a state */

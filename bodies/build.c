@@ -66,15 +66,17 @@ int bodiesCopyArray(void *address, size_t size) {
 }
 #define COPY(array, n) bodiesCopyArray(&(array), (size_t)(n) * sizeof *(array))
 
-/* Parameters, followed by the offsets, which are 0, and by where the file's parameters are known to be */
+/* Parameters, followed by the offsets and the moves of latches, which are 0, and by where the file's parameters are known to be */
 static int copyNumbers(Mechanism *m) {
-  const int n = m->nparams + m->np + 6 * m->njoints, known = bodiesFollowers(m);
+  const int moved = m->nparams + m->np + 6 * m->njoints, n = moved + OF_LATCH * m->nreleases,
+            known  = bodiesFollowers(m);
   sunrealtype *all = calloc((size_t)(n + known) + 1, sizeof *all);
   if (all) memcpy(all, m->param, (size_t)m->nparams * sizeof *all);
   if (all && known) memcpy(all + n, m->known, (size_t)known * sizeof *all);
   m->param = all;
   m->known = known && all ? all + n : NULL;
   m->shift = all ? all + m->nparams : NULL;
+  m->moved = all ? all + moved : NULL;
   return !all;
 }
 
@@ -117,7 +119,7 @@ static void freeModel(void *model) {
 /* What runs have found belongs to one CPMech. */
 static void forgetRuns(Mechanism *m) {
   m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
-  m->failed = NULL, m->turns = NULL;
+  m->failed = NULL, m->turns = NULL, m->latch = NULL;
 }
 
 /* Makes the data of a CPMech: a mechanism whose elements are the model's. */

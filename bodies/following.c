@@ -13,6 +13,7 @@
 #include "formulas.h"
 #include "language/language.h"
 #include "polyhedra.h"
+#include "sources.h"
 #include "tree.h"
 
 #include <float.h>
@@ -38,19 +39,28 @@ static int numbersEnd(const Mechanism *m, int first) {
   return pairsEnd(m, first) + OF_BODY * m->nbodies + m->nterms + m->nlaws;
 }
 
+/* A joint that a latch has closed keeps its frame; where it is open again, that has followed the parameters. */
+static Side *sideOf(const Mechanism *m, int pair, int b) {
+  for (int i = 0; i < m->nreleases && m->latch && b; i++)
+    if (m->latch[i].is_closed && m->latch[i].pair == pair) return &m->latch[i].open;
+  return &m->pair[pair].side[b];
+}
+
 static Number placeOf(const Mechanism *m, int first, int i) {
   if (i < first) return (Number){.at = &m->param[i], .of = OF_PARAMETERS, .index = i};
   i -= first;
   if (i < OF_PAIR * m->npairs) {
     Pair *pair  = &m->pair[i / OF_PAIR];
     const int b = i % OF_PAIR / OF_SIDE, k = i % OF_SIDE;
-    Side *side = &pair->side[b];
+    Side *side = sideOf(m, i / OF_PAIR, b);
     Solid *own = &pair->solid[b];
     return (Number){.at    = k < 3       ? &side->point[k]
                              : k < RIGID ? &side->axis[k / 3 - 1][k % 3]
                              : k < 15    ? &own->half[k - RIGID]
                                          : &own->skin,
-                    .of    = b ? OF_SIDE_B : OF_SIDE_A,
+                    .of    = k < RIGID && side != &pair->side[b] ? OF_REST
+                             : b                                 ? OF_SIDE_B
+                                                                 : OF_SIDE_A,
                     .index = i / OF_PAIR,
                     .part  = k};
   }
@@ -107,7 +117,32 @@ void bodiesFollowBuilt(Mechanism *m) {
 int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames : 0; }
 int bodiesFirstFollower(const Mechanism *m) { return m->follow ? m->follow->first : m->nparams; }
 
+/* Of number `part` of those that move latch l: the coordinates of the point, or of the axes, which turn. The first one is the number itself. */
+static int movedByLatch(const Mechanism *m, int l, int part, int i, Number *n) {
+  const Latch *latch = &m->latch[l];
+  Side *side         = &m->pair[latch->pair].side[1];
+  if (i > 0 && (!latch->is_closed || i > (part < 3 ? 1 : 9))) return 0;
+  *n = (Number){.at = &m->moved[OF_LATCH * l + part], .slope = 1, .of = OF_REST};
+  if (i == 0) return 1;
+  n->of = OF_SIDE_B, n->index = latch->pair, n->part = part < 3 ? part : 3 + (i - 1);
+  n->at = part < 3 ? &side->point[part] : &side->axis[(i - 1) / 3][(i - 1) % 3];
+  if (part < 3) return 1;
+  sunrealtype about[3] = {part == 3, part == 4, part == 5}, x[3];
+  cross3(about, latch->closed.axis[(i - 1) / 3], x);
+  n->slope = x[(i - 1) % 3];
+  return 1;
+}
+
+int bodiesMovesLatch(const Mechanism *m, int parameter) {
+  const int first = m->latch ? (int)(m->moved - m->param) : 0;
+  return m->latch && parameter >= first && parameter < first + OF_LATCH * m->nreleases;
+}
+
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
+  if (bodiesMovesLatch(m, parameter)) {
+    const int moves = parameter - (int)(m->moved - m->param);
+    return movedByLatch(m, moves / OF_LATCH, moves % OF_LATCH, i, n);
+  }
   const Follow *f = m->follow;
   const int k     = f && parameter >= f->first ? parameter - f->first : NONE;
   if (i > 0 && (k == NONE || i > f->count)) return 0;

@@ -24,6 +24,8 @@ enum { OF_SIDE = 16, RIGID = 12 };
 /* Number i = 0, 1, ... of those that move with a parameter, of which the first one is the parameter itself. Returns 0 if there are no
  * more. */
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n);
+/* Is it one of the numbers m->moved, which are parameters beyond those of the mechanism? */
+int bodiesMovesLatch(const Mechanism *m, int parameter);
 /* Adds to component k of a function, its value, gradient g and Hessian H (or NULL, as g) at x, with pieces or NULL, and to `inside` of these,
  * which has room for 2 nplaces numbers more, by how much they have moved. Returns what
  * CPFunctionEvaluate returns. */

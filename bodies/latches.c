@@ -1,4 +1,4 @@
-/* Latches: a joint closes where the bodies are. */
+/* Latches: a joint closes where the bodies are, so that its frame depends on the state of the event. */
 #include "elements.h"
 #include "sources.h"
 
@@ -11,9 +11,9 @@ static void across(const sunrealtype *z, sunrealtype *x) {
   for (int k = 0; k < 3; k++) x[k] /= length;
 }
 
-void bodiesCloseHere(Mechanism *m, int i) {
+void bodiesCloseHere(const Mechanism *m, int i, Side *closed) {
   const Joint *joint = &m->joint[i];
-  Pair *pair         = &m->pair[joint->pair];
+  const Pair *pair   = &m->pair[joint->pair];
   const Pose *a = bodiesPose(m, pair->side[0].body), *b = bodiesPose(m, pair->side[1].body);
   sunrealtype A[3][3], B[3][3], miss[3] = {0, 0, 0}, own[3];
   int along_z = 0, along_x = 0, crosses = 0; /* which axes of b are tied to those of a */
@@ -30,12 +30,43 @@ void bodiesCloseHere(Mechanism *m, int i) {
     else if (row->i == Z || row->j == Z) along_z = 1;
     else along_x = 1;
   }
+  *closed = pair->side[1];
   toBody(b, miss, own);
-  add3(-1, own, pair->side[1].point);
+  add3(-1, own, closed->point);
   if (crosses) across(A[Z], B[Z]);
   if (along_z) memcpy(B[Z], A[Z], sizeof *B);
   if (along_x) memcpy(B[X], A[X], sizeof *B);
   across(B[Z], B[X]);
   cross3(B[Z], B[X], B[Y]);
-  for (int k = 0; k < 3; k++) toBody(b, B[k], pair->side[1].axis[k]);
+  for (int k = 0; k < 3; k++) toBody(b, B[k], closed->axis[k]);
+}
+
+void bodiesSetLatch(Mechanism *m, int i, int is_closed) {
+  Latch *latch = &m->latch[i];
+  Side *side   = &m->pair[latch->pair].side[1];
+  if (is_closed && !latch->is_closed) latch->open = *side;
+  if (!is_closed && latch->is_closed) *side = latch->open;
+  latch->is_closed = is_closed;
+}
+
+void bodiesPlaceLatches(Mechanism *m) {
+  for (int i = 0; i < m->nreleases; i++) {
+    const Latch *latch       = &m->latch[i];
+    const sunrealtype *moves = m->moved + OF_LATCH * i;
+    Side *side               = &m->pair[latch->pair].side[1];
+    sunrealtype x[3];
+    if (!latch->is_closed) continue;
+    *side = latch->closed;
+    add3(1, moves, side->point);
+    for (int k = 0; k < 3; k++)
+      cross3(moves + 3, latch->closed.axis[k], x), add3(1, x, side->axis[k]);
+  }
+}
+
+void bodiesLatchMoves(const Latch *latch, const Side *side, sunrealtype *moves) {
+  sunrealtype x[3];
+  memset(moves, 0, OF_LATCH * sizeof *moves);
+  add3(1, side->point, moves), add3(-1, latch->closed.point, moves);
+  for (int k = 0; k < 3; k++)
+    cross3(latch->closed.axis[k], side->axis[k], x), add3(SUN_RCONST(0.5), x, moves + 3);
 }

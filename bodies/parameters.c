@@ -862,7 +862,7 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   if (values != b->param || b->nfrictions > 0 || (b->balance && hasElasticRopes(b)))
     return CP_PARAMETERS_UNKNOWN;
   for (int k = 0; k < n; k++)
-    if (plist[k] >= b->nparams) return CP_PARAMETERS_UNKNOWN;
+    if (plist[k] >= b->nparams && !bodiesMovesLatch(b, plist[k])) return CP_PARAMETERS_UNKNOWN;
   b->z = z;
   bodiesPoses(b, q, u, udot);
   Direction *direction = calloc((size_t)n, sizeof *direction);

@@ -30,13 +30,18 @@ typedef struct Acting_ {
   Sampled *sampled; /* [ncontrollers] */
   /* [2 nreleases] has it happened, and is its joint on; before: the newest event */
   char *now, *before;
-  Pair *frames;   /* [nreleases] those of the joint before the latch has closed it */
+  Latch *latch;   /* [nreleases] = m->latch */
   int *direction; /* [nreleases] */
   int *mask, na;
-  sunrealtype *udot;   /* [nu + na] accelerations and multipliers */
-  int decides;         /* the first release of the newest event, */
+  sunrealtype *udot; /* [nu + na] accelerations and multipliers */
+  int decides; /* the first release of the newest event, whose trigger is zero there, or NONE, */
   sunrealtype decided; /* and its time */
+  sunrealtype starts;  /* the time of the start of the run */
   int acts; /* a trigger is positive where a run starts, or after an event of another source */
+  N_Vector from,
+      met; /* the states before and after the newest event at which a latch has closed, or NULL */
+  sunrealtype **held; /* [OF_LATCH nreleases] the numbers that move latches */
+  CPEventDerivatives derivatives;
   sunrealtype due; /* the time of the next event */
   char text[TEXT], message[TEXT];
 } Acting;
@@ -118,15 +123,14 @@ static int switchRows(Acting *all, int strikes) {
   return CPMechSetActive(all->mech, all->mask);
 }
 
-/* Takes back what has happened since `then`, which becomes `now`. */
-static int takeBack(Acting *all, const char *then) {
+/* What has happened becomes `now`; strikes: as of switchRows */
+static int become(Acting *all, const char *now, int strikes) {
   Mechanism *m = all->m;
-  for (int i = m->nreleases - 1; i >= 0; i--)
-    if (m->release[i].closes && all->now[i] && !then[i])
-      m->pair[m->joint[m->release[i].joint].pair] = all->frames[i];
-  memmove(all->now, then, 2 * (size_t)m->nreleases);
+  memmove(all->now, now, 2 * (size_t)m->nreleases);
+  for (int i = 0; i < m->nreleases; i++)
+    if (m->release[i].closes) bodiesSetLatch(m, i, now[i]);
   const int flag = CPMechSetUserData(all->mech, m); /* whose frames may have changed */
-  return flag ? flag : switchRows(all, 0);
+  return flag ? flag : switchRows(all, strikes);
 }
 
 /* As all functions of releases, it gets the Acting. */
@@ -144,15 +148,16 @@ static int takeMech(CPMech mech, void *data) {
   all->na = na;
   for (int i = 0; i < n; i++)
     all->before[i] = 0, all->before[n + i] = !all->m->joint[all->m->release[i].joint].latched;
-  return takeBack(all, all->before);
+  return become(all, all->before, 0);
 }
 
 /* Is a trigger positive that has not become so by a root? */
 static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
                  void *data) {
   Acting *all = data;
-  (void)session, (void)again;
+  (void)session;
   all->acts = 0, all->message[0] = '\0';
+  if (!again) all->starts = t;
   if (t_end < t) {
     snprintf(all->message, sizeof all->message, "releases cannot be followed backwards");
     return CP_ILL_INPUT;
@@ -181,10 +186,9 @@ static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
   const int joint = m->release[i].joint;
   sunrealtype *q  = N_VGetArrayPointer(y);
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
-  all->frames[i] = m->pair[m->joint[joint].pair];
-  bodiesCloseHere(m, joint);
-  int flag = CPMechSetUserData(all->mech, m);
-  if (!flag) flag = switchRows(all, 1);
+  bodiesCloseHere(m, joint, &all->latch[i].closed);
+  memset(m->moved + OF_LATCH * i, 0, OF_LATCH * sizeof *m->moved);
+  int flag = become(all, all->now, 1);
   if (!flag) flag = bodiesStrike(m, all->mech, t, y, NULL);
   if (flag)
     snprintf(all->message, sizeof all->message,
@@ -193,12 +197,12 @@ static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
   return flag;
 }
 
-/* Releases a joint, or closes it. The text of the event names it. */
-static int happen(Acting *all, int i, sunrealtype t, N_Vector y) {
+/* Releases a joint, or closes it. The text of the event names it. is_zero: its trigger is zero there, or its time has come */
+static int happen(Acting *all, int i, int is_zero, sunrealtype t, N_Vector y) {
   const Mechanism *m = all->m;
   const Release *r   = &m->release[i];
   const size_t used  = strlen(all->text);
-  if (!used) all->decides = i, all->decided = t;
+  if (!used) all->decides = is_zero ? i : NONE, all->decided = t;
   all->now[i] = 1;
   for (int k = 0; k < m->nreleases; k++)
     if (m->release[k].joint == r->joint) all->now[m->nreleases + k] = (char)r->closes;
@@ -215,66 +219,117 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
   (void)session;
   all->text[0] = '\0', all->acts = 0;
   memcpy(all->before, all->now, 2 * (size_t)n);
+  if (!all->from && (!(all->from = N_VClone(y)) || !(all->met = N_VClone(y)))) return CP_MEM_FAIL;
+  N_VScale(1, y, all->from);
   for (int i = 0; i < n && !flag; i++)
-    if (waits(all, i) && event->roots && event->roots[i] > 0) flag = happen(all, i, t, y);
+    if (waits(all, i) && event->roots && event->roots[i] > 0) flag = happen(all, i, 1, t, y);
   for (int i = 0; i < n && !flag; i++) { /* what is due, and what follows from it */
     sunrealtype value;
     flag = trigger(all, i, t, y, NULL, &value);
     if (flag || !(value > 0)) continue;
-    flag = happen(all, i, t, y);
+    flag = happen(all, i, all->m->release[i].timed && timeOf(all, i) >= t, t, y);
     i    = -1;
   }
   for (int i = 0; i < n; i++) /* a time that finds its joint as it would make it */
     if (timeOf(all, i) <= t) all->now[i] = 1;
+  N_VScale(1, y, all->met);
   return flag ? flag : all->text[0] ? CP_RESTART : CP_CONTINUE;
 }
 
 static void undo(CPSession session, N_Vector y, void *data) {
   Acting *all = data;
   (void)session, (void)y;
-  if (all->text[0]) takeBack(all, all->before);
+  if (all->text[0]) become(all, all->before, 0);
 }
 
 /* ---- derivatives ---- */
 
-/* A release in a run that is differentiated */
+/* Releases and latches at an event of a run that is differentiated */
 typedef struct {
-  int decides;   /* its trigger is zero at the event */
-  char before[]; /* [4 nreleases] before and, from 2 nreleases on, after: Acting.now */
+  int decides;    /* its trigger is zero at the event, or NONE */
+  Strike *strike; /* that of latches, or NULL */
+  char before[];  /* [4 nreleases] before and, from 2 nreleases on, after: Acting.now */
 } Passage;
+
+/* Does latch i close there? */
+static int closesAt(const Acting *all, const Passage *e, int i) {
+  return all->m->release[i].closes && e->before[2 * all->m->nreleases + i] && !e->before[i];
+}
+
+static int refuse(Acting *all, sunrealtype t, int flag, const char *why) {
+  snprintf(all->message, sizeof all->message, "at t = %.10g: %.200s: %s", (double)t, all->text,
+           flag == CP_NOT_SUPPORTED ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+  return flag < 0 ? flag : CP_USERFUNC_FAIL;
+}
+
+static void dropEvent(void *record, void *data) {
+  Passage *e = record;
+  (void)data;
+  if (e) bodiesDropStrike(e->strike);
+  free(e);
+}
+
+static int keepStrike(Acting *all, Passage *e, sunrealtype t) {
+  const sunrealtype *u = N_VGetArrayPointer(all->from) + bodiesCoordinates(all->m);
+  int others           = 0;
+  int flag             = bodiesStrikesContacts(all->m, all->mech, t, all->met, &others);
+  if (!flag && others)
+    return refuse(all, t, CP_NOT_SUPPORTED,
+                  "contacts, limits or dry friction act there, and derivatives of their impulses "
+                  "are not known");
+  if (!flag) flag = bodiesKeepStrike(all->mech, t, all->met, u, NULL, &e->strike);
+  return flag ? refuse(all, t, flag, "") : 0;
+}
 
 static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
   Acting *all    = data;
   const size_t n = 2 * (size_t)all->m->nreleases;
   const int own  = met && !is_start && all->text[0] && t == all->decided;
   Passage *e     = calloc(1, sizeof *e + 2 * n);
+  int closes = 0, opens = 0;
   if (!e) return CP_MEM_FAIL;
-  *record = e, *jumps = own, e->decides = all->decides;
+  *record = e, e->decides = t != all->starts ? all->decides : NONE;
   memcpy(e->before, own ? all->before : all->now, n);
   memcpy(e->before + n, all->now, n);
+  if (!own) return 0;
   for (int i = 0; i < all->m->nreleases; i++)
-    if (own && all->m->release[i].closes && all->now[i] && !all->before[i]) {
-      snprintf(all->message, sizeof all->message,
-               "at t = %g: derivatives do not pass the latch %.100s", (double)t,
-               all->m->text + all->m->release[i].name);
-      return CP_NOT_SUPPORTED;
-    }
-  return 0;
-}
-
-static void dropEvent(void *record, void *data) {
-  (void)data;
-  free(record);
+    closes |= closesAt(all, e, i),
+        opens |= !all->m->release[i].closes && all->now[i] && !all->before[i];
+  if (e->decides == NONE && t != all->starts)
+    return refuse(all, t, CP_NOT_SUPPORTED,
+                  "another event makes this happen, and the derivative of its time is not known");
+  if (closes && opens)
+    return refuse(all, t, CP_NOT_SUPPORTED,
+                  "derivatives do not pass a latch and a release at one time");
+  *jumps = (e->decides != NONE) + 2 * closes;
+  return closes ? keepStrike(all, e, t) : 0;
 }
 
 static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunrealtype *part,
                  void *data) {
   Acting *all      = data;
   const Passage *e = record;
-  const size_t n   = 2 * (size_t)all->m->nreleases;
   (void)t, (void)y, (void)part;
-  memcpy(all->now, e->before + (after ? n : 0), n);
-  return switchRows(all, 0);
+  return become(all, e->before + (after ? 2 * all->m->nreleases : 0), 0);
+}
+
+static int map(const void *record, sunrealtype t, N_Vector y, void *data) {
+  Acting *all          = data;
+  const Passage *e     = record;
+  Mechanism *m         = all->m;
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  bodiesUpdate(m); /* The parameters may be others. */
+  bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
+  for (int i = 0; i < m->nreleases; i++) {
+    Side here;
+    if (!closesAt(all, e, i)) continue;
+    bodiesCloseHere(m, m->release[i].joint, &here);
+    bodiesLatchMoves(&all->latch[i], &here, m->moved + OF_LATCH * i);
+  }
+  int flag = become(all, e->before + 2 * m->nreleases, 0);
+  if (!flag) flag = bodiesStrikeBeside(e->strike, m, all->mech, t, y, NULL, NAN);
+  const int back = become(all, e->before, 0);
+  return flag ? flag : back;
 }
 
 static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
@@ -286,8 +341,31 @@ static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *va
   return r->timed ? 0 : quantity(all, r->name, "trigger", t, y, NULL, value);
 }
 
-static const CPEventDerivatives passed = {
-    .size = sizeof passed, .record = keepEvent, .drop = dropEvent, .enter = enter, .margin = margin};
+/* In the plane a frame moves along two axes, and turns about the third. */
+static int makeLatches(Acting *all) {
+  Mechanism *m = all->m;
+  const int n  = m->nreleases;
+  int count    = 0;
+  all->latch   = calloc((size_t)n + 1, sizeof *all->latch);
+  all->held    = calloc((size_t)(OF_LATCH * n) + 1, sizeof *all->held);
+  if (!all->latch || !all->held) return CP_MEM_FAIL;
+  for (int i = 0; i < n; i++) {
+    all->latch[i].pair = m->joint[m->release[i].joint].pair;
+    for (int k = 0; k < OF_LATCH && m->release[i].closes; k++)
+      if (m->space.dimension == 3 || k < 2 || k == OF_LATCH - 1)
+        all->held[count++] = &m->moved[OF_LATCH * i + k];
+  }
+  all->derivatives = (CPEventDerivatives){.size   = sizeof all->derivatives,
+                                          .held   = all->held,
+                                          .nheld  = count,
+                                          .record = keepEvent,
+                                          .drop   = dropEvent,
+                                          .enter  = enter,
+                                          .margin = margin,
+                                          .map    = map};
+  m->latch         = all->latch;
+  return 0;
+}
 
 static const char *messageOf(void *data) {
   const Acting *all = data;
@@ -296,16 +374,15 @@ static const char *messageOf(void *data) {
 
 static const char *nameOfEvent(void *data) { return ((const Acting *)data)->text; }
 
-static const CPEventSource releases = {.name        = "releases",
-                                       .roots       = roots,
-                                       .next_time   = nextTime,
-                                       .start       = begin,
-                                       .handle      = meet,
-                                       .undo        = undo,
-                                       .message     = messageOf,
-                                       .take_mech   = takeMech,
-                                       .event_name  = nameOfEvent,
-                                       .derivatives = &passed};
+static const CPEventSource releases = {.name       = "releases",
+                                       .roots      = roots,
+                                       .next_time  = nextTime,
+                                       .start      = begin,
+                                       .handle     = meet,
+                                       .undo       = undo,
+                                       .message    = messageOf,
+                                       .take_mech  = takeMech,
+                                       .event_name = nameOfEvent};
 
 /* ---- controllers ---- */
 
@@ -381,12 +458,15 @@ void bodiesFreeActing(Mechanism *m) {
     free(all->sampled[i].queue), free(all->sampled[i].held);
   free(all->sampled);
   free(all->now);
-  free(all->frames);
+  free(all->latch);
+  free(all->held);
+  if (all->from) N_VDestroy(all->from);
+  if (all->met) N_VDestroy(all->met);
   free(all->direction);
   free(all->mask);
   free(all->udot);
   free(all);
-  m->acting = NULL;
+  m->acting = NULL, m->latch = NULL;
 }
 
 /* The parameter is set by what acts, or by the samples if there is no delay. */
@@ -408,9 +488,8 @@ static int make(Mechanism *m) {
   all->m         = m;
   all->sampled   = calloc(nc + 1, sizeof *all->sampled);
   all->now       = calloc(4 * n + 1, 1);
-  all->frames    = calloc(n + 1, sizeof *all->frames);
   all->direction = malloc((n + 1) * sizeof *all->direction);
-  int failed     = !all->sampled || !all->now || !all->frames || !all->direction;
+  int failed     = !all->sampled || !all->now || !all->direction || makeLatches(all);
   all->before    = all->now ? all->now + 2 * n : NULL;
   for (size_t i = 0; i < n && !failed; i++) all->direction[i] = 1;
   for (size_t i = 0; i < nc && !failed; i++) {
@@ -436,7 +515,7 @@ int bodiesEventSource(int i, CPEventSource *source, void *mechanism) {
   } else if (k < 0) {
     *source      = releases;
     source->data = m->acting, source->nroots = m->nreleases;
-    source->direction = m->acting->direction;
+    source->direction = m->acting->direction, source->derivatives = &m->acting->derivatives;
   }
   for (int c = 0; k >= 0; c++) {
     if (c == m->ncontrollers) return k == 0 && bodiesHasKinks(m) ? bodiesKinkSource(source, m) : 1;

@@ -10,8 +10,21 @@ struct CPEventSource_;
 int bodiesEventSource(int i, struct CPEventSource_ *source, void *mechanism);
 /* Frees what it has made. */
 void bodiesFreeActing(Mechanism *m);
-/* latches.c: moves the frame of joint i on its body b so that the joint is closed at the present poses. */
-void bodiesCloseHere(Mechanism *m, int i);
+
+/* ---- latches.c ---- */
+/* The frame on body b of a joint with a latch: `open` before it has closed, which parameters move, and from then on `closed`, moved by the
+ * numbers m->moved, by which gradients follow it: [3] along the axes of the body, [3] a small turn about them. They are 0 otherwise. */
+typedef struct Latch_ {
+  int pair, is_closed;
+  Side open, closed;
+} Latch;
+/* *closed <- the frame of joint i on its body b with which the joint is closed at the present poses */
+void bodiesCloseHere(const Mechanism *m, int i, Side *closed);
+/* Makes latch i closed or open. */
+void bodiesSetLatch(Mechanism *m, int i, int is_closed);
+/* The numbers [OF_LATCH] that move latch i to this frame, up to terms of second order */
+void bodiesLatchMoves(const Latch *latch, const Side *side, sunrealtype *moves);
+
 /* A plastic impact: the velocities become the nearest ones that the rows allow but for those of contacts, and what this takes or gives is in the balance of energy.
  * m: the data of the CPMech; before: the powers at velocities before, or NULL: at y. Returns 0, or an error code that has been reported. */
 int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before);

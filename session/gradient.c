@@ -17,7 +17,8 @@
  *
  *   S+ = R_y S- + R_p + (R_t + R_y f- - f+) dtau,
  *
- * R is an end term as well: backwards l+ . R in place of l+ . y, and forwards R in place of y.
+ * R is an end term as well: backwards l+ . R in place of l+ . y, and forwards R in place of y. What R leaves in numbers c, such as the place
+ * where a joint closes, is taken as samples are, at a time that moves: dc+ = C_y S + C_p + (C_t + C_y f-) dtau.
  *
  * At other events the source takes S- to S+ (CPEventDerivatives.jump), and with the derivatives dtau of the event's time
  *
@@ -41,7 +42,7 @@ typedef struct Passage {
   N_Vector minus, plus; /* the states before and after it */
   void **record;        /* [nsources] of CPEventDerivatives.record, or NULL */
   char *samples;        /* [nsources] 1: the source has sampled */
-  int any_samples, jumps;
+  int sets, jumps;      /* sets: samples, or the map, set numbers */
   int margin,
       map; /* the numbers of the sources whose margin is the event, and that map the state, or -1 */
   sunrealtype *held; /* [nheld] after it */
@@ -123,8 +124,8 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
   for (int i = 0; i < s->nsources && !flag; i++) {
     const Source *source        = &s->source[i];
     const CPEventDerivatives *d = source->is.derivatives;
-    e->samples[i]               = (char)(e->earlier && source->acted && d && d->nheld > 0);
-    e->any_samples |= e->samples[i];
+    e->samples[i] = (char)(e->earlier && source->acted && d && d->nheld > 0 && !d->record);
+    e->sets |= e->samples[i];
     int jumps = 0;
     if (d && d->record)
       flag = d->record(&e->record[i], s->t, !e->earlier, source->handled, &jumps, source->is.data);
@@ -138,11 +139,12 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
         &s->log, CP_NOT_SUPPORTED, function,
         "at t = %.10g: the state jumps at an event of \"%s\", which derivatives do not pass", s->t,
         s->source[who].is.name);
-  if (!flag && others > 0 && (others > 1 || e->jumps || e->any_samples))
+  if (!flag && others > 0 && (others > 1 || e->jumps || e->sets))
     flag =
         cpReport(&s->log, CP_NOT_SUPPORTED, function,
                  "at t = %.10g: derivatives do not pass an event of \"%s\" at the time of another",
                  s->t, s->source[e->margin >= 0 ? e->margin : e->map].is.name);
+  e->sets |= e->map >= 0 && ofSource(s, e->map)->nheld > 0;
   return flag;
 }
 
@@ -156,7 +158,7 @@ int sessionRecord(CPSession s, const char *function) {
       return cpReport(&s->log, CP_NOT_SUPPORTED, function,
                       "at t = %.10g: derivatives do not pass the events of \"%s\"", s->t,
                       source->is.name);
-    matters |= d && ((source->acted && d->nheld > 0) || (restarts && d->record));
+    matters |= d && (d->record ? restarts : source->acted && d->nheld > 0);
   }
   return matters ? addPassage(s, s->saved, function) : CP_SUCCESS;
 }
@@ -190,39 +192,54 @@ typedef struct {
   int ndirections;
   N_Vector *S;       /* [ndirections] */
   const Passage *to; /* at the end of the flight, or NULL */
-  /* where `to` has a margin: its rate, R' - f+, and [ng] the factors of the margin backwards; workspace, [5 (n + 1)] for derivatives of both */
-  sunrealtype slope, *factor, *along;
+  /* where `to` has a margin: its rate, R' - f+, and [ng] the factors of the margin backwards; workspace, [5 (1 + nheld + n)] for derivatives of all three; [nheld] C' */
+  sunrealtype slope, *factor, *along, *drift;
   N_Vector step, moved, passed;
   sunrealtype until; /* user's end terms of the flight are before this time, or NAN: all */
 } Gradient;
 
-/* held [nheld] <- Phi at (t, y), with the present numbers, which stay as they are. Returns 0 or what a source has returned. */
-static int sampleAt(Gradient *g, sunrealtype t, N_Vector y, sunrealtype *held) {
+/* *margin <- that of the event g->to at (t, y), or 0; passed <- R, or y; held [nheld] <- Phi, with the present numbers, which stay as they
+ * are. The system is that before the event. Returns 0 or what a source has returned. */
+static int passAt(Gradient *g, sunrealtype t, N_Vector y, sunrealtype *margin, sunrealtype *held) {
+  const Passage *e      = g->to;
   const CPSession s     = g->s;
+  const Source *source  = s->source;
   sunrealtype **numbers = s->tape->held;
+  CPObject integrator   = CP_OBJECT(s->mem);
+  const int running     = integrator->running;
   int asked             = 0;
+  integrator->running   = 0; /* It does not step, and maps may switch rows. */
+  *margin               = 0.0;
+  N_VScale(1.0, y, g->passed);
+  if (e->margin >= 0)
+    asked =
+        ofSource(s, e->margin)->margin(e->record[e->margin], t, y, margin, source[e->margin].is.data);
   for (int j = 0; j < g->nheld; j++) g->kept[j] = *numbers[j];
+  if (e->map >= 0 && !asked)
+    asked = ofSource(s, e->map)->map(e->record[e->map], t, g->passed, source[e->map].is.data);
   for (int i = 0; i < s->nsources && asked >= 0; i++) {
-    const CPEventSource *is = &s->source[i].is;
+    const CPEventSource *is = &source[i].is;
     const CPEvent event = {.size = sizeof event, .t = t, .source = i, .name = is->name, .timed = 1};
-    if (g->to->samples[i]) asked = is->handle(s, &event, y, is->data);
+    if (e->samples[i]) asked = is->handle(s, &event, y, is->data);
   }
   for (int j = 0; j < g->nheld; j++) held[j] = *numbers[j], *numbers[j] = g->kept[j];
+  integrator->running = running;
   return asked < 0 ? asked : 0;
 }
 
 /* by_memory <- the derivatives of Phi at the end of the flight */
 static int findByMemory(Gradient *g) {
   const Passage *to = g->to;
-  int asked         = 0;
+  sunrealtype margin;
+  int asked = 0;
   for (int m = g->nactive; m < g->nheld && !asked; m++) {
     sunrealtype *number = g->s->tape->held[m], *row = g->by_memory + (m - g->nactive) * g->nheld;
     const sunrealtype value = *number,
                       step  = fmax(1.0, fabs(value)); /* of any size: Phi is linear */
     *number                 = value + step;
-    asked                   = sampleAt(g, to->t, to->minus, row);
+    asked                   = passAt(g, to->t, to->minus, &margin, row);
     *number                 = value - step;
-    if (!asked) asked = sampleAt(g, to->t, to->minus, g->phi);
+    if (!asked) asked = passAt(g, to->t, to->minus, &margin, g->phi);
     *number = value;
     for (int j = 0; j < g->nheld; j++) row[j] = (row[j] - g->phi[j]) / (2.0 * step);
   }
@@ -235,9 +252,10 @@ static int findByMemory(Gradient *g) {
 
 /* Puts the sources, and the numbers that samples set, where they were before (after = 0) or after an event. */
 static int enter(Gradient *g, const Passage *e, int after, sunrealtype *part) {
-  const CPSession s = g->s;
-  int flag          = CP_SUCCESS;
-  for (int j = 0; j < g->nheld; j++) *s->tape->held[j] = e->held[j];
+  const CPSession s      = g->s;
+  int flag               = CP_SUCCESS;
+  const Passage *numbers = after || !e->earlier ? e : e->earlier;
+  for (int j = 0; j < g->nheld; j++) *s->tape->held[j] = numbers->held[j];
   if (g->nheld > 0 && s->mech) CPMechSetUserData(s->mech, CPMechGetUserData(s->mech));
   for (int i = 0; i < s->nsources && !flag; i++) {
     const CPEventSource *is = &s->source[i].is;
@@ -260,21 +278,6 @@ static int findIntegrands(Gradient *g, const Passage *e) {
               : CP_SUCCESS;
 }
 
-/* *margin, plus <- the margin and R of the event at (t, y), or 0 and y, with the system before it. Returns 0 or what the source has returned. */
-static int passAt(Gradient *g, const Passage *e, sunrealtype t, N_Vector y, sunrealtype *margin,
-                  N_Vector plus) {
-  const Source *source = g->s->source;
-  int flag             = 0;
-  *margin              = 0.0;
-  N_VScale(1.0, y, plus);
-  if (e->margin >= 0)
-    flag = source[e->margin].is.derivatives->margin(e->record[e->margin], t, y, margin,
-                                                    source[e->margin].is.data);
-  if (!flag && e->map >= 0)
-    flag = source[e->map].is.derivatives->map(e->record[e->map], t, plus, source[e->map].is.data);
-  return flag;
-}
-
 static int rightHandSide(Gradient *g, sunrealtype t, N_Vector y, N_Vector f) {
   const CPSession s = g->s;
   const int flag    = s->mech ? CPMechRhs(t, y, f, s->mech) : s->f(t, y, f, s->f_data);
@@ -283,17 +286,19 @@ static int rightHandSide(Gradient *g, sunrealtype t, N_Vector y, N_Vector f) {
               : CP_SUCCESS;
 }
 
-/* The margin and, if the event has one, R along the motion; for cpDifferentiate */
+/* The margin and, if the event has one, Phi and R along the motion; for cpDifferentiate */
 static int alongMotion(double e, double *value, void *data) {
   Gradient *g       = data;
   const Passage *to = g->to;
   N_VLinearSum(1.0, to->minus, e, g->step, g->moved);
-  const int flag = passAt(g, to, to->t + e, g->moved, value, g->passed);
-  if (to->map >= 0) memcpy(value + 1, N_VGetArrayPointer(g->passed), (size_t)g->n * sizeof *value);
+  const int flag = passAt(g, to->t + e, g->moved, value, g->phi);
+  if (to->map < 0) return flag;
+  memcpy(value + 1, g->phi, (size_t)g->nheld * sizeof *value);
+  memcpy(value + 1 + g->nheld, N_VGetArrayPointer(g->passed), (size_t)g->n * sizeof *value);
   return flag;
 }
 
-/* Finds g->slope and, if it has one that is not zero, g->step = R_t + R_y f- - f+ at the event g->to. */
+/* Finds g->slope and, if it has one that is not zero, g->step = R_t + R_y f- - f+ and g->drift = C_t + C_y f- at the event g->to. */
 static int findMargin(Gradient *g) {
   const Passage *e = g->to;
   sunrealtype part = 1.0;
@@ -301,14 +306,16 @@ static int findMargin(Gradient *g) {
   if (!flag) flag = rightHandSide(g, e->t, e->minus, g->step);
   if (!flag) {
     const sunrealtype h = CP_SIXTH_ORDER_STEP * (e->t - e->earlier->t);
-    const int n         = e->map >= 0 ? 1 + g->n : 1;
-    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, n, h, 0.0, g->along, g->along + 1 + g->n) ||
+    const int all = 1 + g->nheld + g->n, n = e->map >= 0 ? all : 1;
+    memset(g->along, 0, (size_t)all * sizeof *g->along);
+    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, n, h, 0.0, g->along, g->along + all) ||
         g->along[0] == 0.0 || !isfinite(g->along[0]))
       flag = cpReport(&g->s->log, CP_CONTACT_NO_GRADIENT, g->function,
                       "at t = %.10g: the time of an event of \"%s\" cannot be differentiated", e->t,
                       g->s->source[e->margin].is.name);
     g->slope = g->along[0];
-    if (n > 1) memcpy(N_VGetArrayPointer(g->step), g->along + 1, (size_t)g->n * sizeof *g->along);
+    if (n > 1)
+      memcpy(N_VGetArrayPointer(g->step), g->drift + g->nheld, (size_t)g->n * sizeof *g->along);
   }
   if (!flag) flag = enter(g, e, 1, &part);
   if (!flag) flag = rightHandSide(g, e->t, e->plus, g->moved);
@@ -323,9 +330,8 @@ static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   const int own = g->F->end && (isnan(g->until) || t < g->until);
   int flag      = own ? g->F->end(t, y, values, g->F->user_data) : 0;
   if (!g->to || t != g->to->t) return flag;
-  if (!flag && g->to->any_samples) flag = sampleAt(g, t, y, g->phi);
   sunrealtype margin;
-  if (!flag) flag = passAt(g, g->to, t, y, &margin, g->passed);
+  if (!flag) flag = passAt(g, t, y, &margin, g->phi);
   for (int k = 0; k < g->ng && !g->forwards; k++) {
     if (g->to->margin >= 0) values[k] += g->factor[k] * margin;
     if (g->to->map < 0) continue;
@@ -334,9 +340,9 @@ static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   }
   if (g->forwards) {
     values[g->nvalues - 1] = margin;
-    if (g->to->any_samples) memcpy(values + g->ng, g->phi, (size_t)g->nheld * sizeof *values);
+    if (g->to->sets) memcpy(values + g->ng, g->phi, (size_t)g->nheld * sizeof *values);
     memcpy(values + g->ng + g->nheld, N_VGetArrayPointer(g->passed), (size_t)g->n * sizeof *values);
-  } else if (g->to->any_samples)
+  } else if (g->to->sets)
     for (int k = 0; k < g->ng; k++)
       for (int j = 0; j < g->nheld; j++)
         values[k] += g->mu[k * g->nheld + j] * (g->phi[j] - g->to->held[j]);
@@ -361,8 +367,7 @@ static int integrandGradOf(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrea
 static CPFunctional functionalOf(Gradient *g, const Passage *e) {
   const CPFunctional *F = g->F;
   CPFunctional own      = *F;
-  const int ends =
-      g->to && (g->forwards || g->to->any_samples || g->to->margin >= 0 || g->to->map >= 0);
+  const int ends = g->to && (g->forwards || g->to->sets || g->to->margin >= 0 || g->to->map >= 0);
   own.ng = g->forwards && g->to ? g->nvalues : F->ng, own.user_data = g;
   own.times = NULL, own.ntimes = 0;
   g->until = g->to ? g->to->t : NAN;
@@ -469,8 +474,11 @@ static int passSamples(Gradient *g) {
 static int findFactors(Gradient *g, const Passage *e) {
   g->to          = e;
   const int flag = findMargin(g);
-  for (int k = 0; k < g->ng && !flag; k++)
-    g->factor[k] = -(N_VDotProd(g->l[k], g->step) + g->h_minus[k] - g->h_plus[k]) / g->slope;
+  for (int k = 0; k < g->ng && !flag; k++) {
+    sunrealtype sum = N_VDotProd(g->l[k], g->step) + g->h_minus[k] - g->h_plus[k];
+    for (int j = 0; j < g->nheld; j++) sum += g->mu[k * g->nheld + j] * g->drift[j];
+    g->factor[k] = -sum / g->slope;
+  }
   return flag;
 }
 
@@ -481,7 +489,7 @@ static int backwards(Gradient *g, N_Vector *y0S) {
     if (!flag) flag = flight(g, e, &empty);
     if (!flag && empty && !g->to) /* after the last of the times */
       for (int k = 0; k < g->ng; k++) N_VConst(0.0, g->l[k]);
-    if (!flag && !empty && g->to && g->to->any_samples) flag = passSamples(g);
+    if (!flag && !empty && g->to && g->to->sets) flag = passSamples(g);
     for (int k = 0; k < g->ng && !flag && !empty; k++)
       g->G[k] += g->part[k], take(g, k, g->part_grad + k * g->count);
     if (!flag && e->jumps) flag = jumpBack(g, e);
@@ -505,9 +513,9 @@ static sunrealtype total(const Gradient *g, const sunrealtype *row, int i) {
 
 /* After a flight: G, dG, and at its end S and dc/dp */
 static int arrive(Gradient *g) {
-  const int Np = g->Np, samples = g->to && g->to->any_samples;
+  const int Np = g->Np, sets = g->to && g->to->sets;
   const int moves = g->to && g->to->margin >= 0;
-  int flag        = samples ? findByMemory(g) : CP_SUCCESS;
+  int flag        = sets ? findByMemory(g) : CP_SUCCESS;
   if (!flag && moves) flag = findMargin(g);
   if (flag) return flag;
   for (int k = 0; k < g->ng; k++) {
@@ -523,9 +531,10 @@ static int arrive(Gradient *g) {
       for (int m = g->nactive; m < g->nheld; m++)
         g->phi[j] += g->by_memory[(m - g->nactive) * g->nheld + j] * g->rates[m * Np + i];
     }
-    for (int j = 0; j < g->nheld && samples; j++) g->rates[j * Np + i] = g->phi[j];
+    const sunrealtype dtau = moves ? -total(g, y + g->n * g->count, i) / g->slope : 0.0;
+    for (int j = 0; j < g->nheld && sets; j++)
+      g->rates[j * Np + i] = g->phi[j] + (moves ? g->drift[j] * dtau : 0.0);
     if (!moves) continue;
-    const sunrealtype dtau = -total(g, y + g->n * g->count, i) / g->slope;
     N_VLinearSum(1.0, g->S[i], dtau, g->step, g->S[i]);
     for (int k = 0; k < g->ng; k++) g->dG[k * Np + i] += (g->h_minus[k] - g->h_plus[k]) * dtau;
   }
@@ -731,10 +740,11 @@ static int allocate(Gradient *g) {
   const size_t rows = nvalues * (count + 1) + count + n; /* jumpBack needs one row of all */
   g->count = (int)count, g->nvalues = (int)nvalues;
   g->index = calloc(count + Np + 1, sizeof *g->index);
-  g->part  = calloc(nvalues + rows + 2 * ng + ng * nheld + nheld * Np + 2 * nheld + ntimes +
-                        2 * count + n + ng * (Np + 1) + (nheld - nactive) * nheld + ng + 5 * (n + 1),
-                    sizeof *g->part);
-  g->l     = N_VCloneVectorArray(g->ng, g->s->y);
+  g->part =
+      calloc(nvalues + rows + 2 * ng + ng * nheld + nheld * Np + 2 * nheld + ntimes + 2 * count +
+                 n + ng * (Np + 1) + (nheld - nactive) * nheld + ng + 5 * (1 + nheld + n),
+             sizeof *g->part);
+  g->l    = N_VCloneVectorArray(g->ng, g->s->y);
   g->step = N_VClone(g->s->y), g->moved = N_VClone(g->s->y), g->passed = N_VClone(g->s->y);
   if (!g->index || !g->part || !g->l || !g->step || !g->moved || !g->passed) return 1;
   g->alias     = g->index + count;
@@ -745,7 +755,8 @@ static int allocate(Gradient *g) {
   g->by_memory = g->size + count;
   g->factor    = g->by_memory + (nheld - nactive) * nheld;
   g->along     = g->factor + ng;
-  if (!g->dG) g->dG = g->along + 5 * (n + 1);
+  g->drift     = g->along + 1;
+  if (!g->dG) g->dG = g->along + 5 * (1 + nheld + n);
   return 0;
 }
 

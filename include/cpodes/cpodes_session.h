@@ -56,7 +56,7 @@ typedef struct CPEventDerivatives_ {
   /** Samples at times that are given: handle sets these numbers [nheld] to a smooth function of the time, the state, parameters, and
    * these numbers. It changes nothing else, and may be called at any state. The right-hand side depends on them as on parameters, in
    * whose array they are (CPParameters); but not on the last nmemory of them, such as samples that wait, in which the function is linear
-   * and which may be anywhere. Not owned. */
+   * and which may be anywhere. Not owned. With `record` it is `map` that sets them, in place of handle. */
   sunrealtype *const *held;
   int nheld;   /**< their number */
   int nmemory; /**< the number of those without influence on the right-hand side */
@@ -79,7 +79,8 @@ typedef struct CPEventDerivatives_ {
    * system before it, and smooth in all of them. */
   int (*margin)(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data);
   /** Events that change the state: y becomes the state after the event from any state y before it near that of the event, for the
-   * parameters, up to terms of second order. It is smooth in all of them. The system is that before the event, and stays so. */
+   * parameters, up to terms of second order, and so do the numbers `held`. It is smooth in all of them. The system is that before the
+   * event, and stays so. */
   int (*map)(const void *record, sunrealtype t, N_Vector y, void *data);
 } CPEventDerivatives;
 

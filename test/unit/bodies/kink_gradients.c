@@ -89,7 +89,8 @@ static void expect(const Case *c, int parameter, CPFormulation formulation, sunr
     if (k == 0) continue;
     snprintf(text, sizeof text, "%s=%.17g", parameter ? "k" : "M", (double)(value + k * e));
     start(c->text, text, formulation, "DOP853", 1e-13, c->t_end);
-    ck_assert_int_eq(CPSessionRun(session, c->t_end, y, &t), CP_SUCCESS);
+    ck_assert_msg(!CPSessionRun(session, c->t_end, y, &t), "%s: %s", c->name,
+                  CPObjectGetLastMessage(CP_OBJECT(session)));
     objective(t, y, values, NULL);
     for (int j = 0; j < 2; j++) d[j] += sixth_order(k) / e * values[j];
     stop();
@@ -97,19 +98,24 @@ static void expect(const Case *c, int parameter, CPFormulation formulation, sunr
 }
 
 /* G, dG: out. Returns what CPSessionGradient returns; the run is to be stopped. */
-static int gradient(const char *text, CPFormulation formulation, const char *method,
-                    CPGradientMode mode, sunrealtype t_end, sunrealtype *G, sunrealtype *dG) {
+static int gradient_within(sunrealtype tol, const char *text, CPFormulation formulation,
+                           const char *method, CPGradientMode mode, sunrealtype t_end,
+                           sunrealtype *G, sunrealtype *dG) {
   sunrealtype *values;
   int plist[PARAMETERS];
-  start(text, NULL, formulation, method, 1e-10, t_end);
+  start(text, NULL, formulation, method, tol, t_end);
   ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, "M", &plist[0]), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, "k", &plist[1]), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
   const CPFunctional F            = {CP_SIZED(CPFunctional), .ng = VALUES, .end = objective};
   const CPParameters by           = {CP_SIZED(CPParameters), .n = PARAMETERS, .values = values,
                                      .plist = plist};
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .mode = mode, .reltol = 1e-10};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .mode = mode, .reltol = tol};
   return CPSessionGradient(session, t_end, &F, &by, &options, G, dG, NULL);
+}
+static int gradient(const char *text, CPFormulation formulation, const char *method,
+                    CPGradientMode mode, sunrealtype t_end, sunrealtype *G, sunrealtype *dG) {
+  return gradient_within(1e-10, text, formulation, method, mode, t_end, G, dG);
 }
 
 static const Case passed[] = {
@@ -161,12 +167,14 @@ static const Case passed[] = {
      "activation_range: [-0.3, 0.6]}]\n",
      0.5}};
 
-/* Where the slope of a motion jumps, velocities do. */
-static const struct {
+typedef struct {
   Case at;
   const char *value, *rate; /* what is observed */
   int joint_only;           /* 1: it has no absolute coordinates */
-} corners[] = {
+} Observed;
+
+/* Where the slope of a motion jumps, velocities do. */
+static const Observed corners[] = {
     {{"a corner of a cam",
       COUPLED "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.245 "
               "m)\"}]\n",
@@ -219,7 +227,79 @@ static const struct {
      "b.velocity.x",
      0}};
 
-static void compare_with_whole_runs(const Case *c, int first) {
+/* A body that swings, and one that flies by, for latches between them */
+#define FLYING                                                                                  \
+  "dimension: 2\ngravity: [0, -9.81]\nparameters: {M: 1.3 kg, k: 0.3}\n"                        \
+  "bodies: [{name: b, mass: M, inertia: 0.1, at: [0.5, 0], velocity: [0, 1], spin: 2}, {name: " \
+  "c, mass: 0.7, inertia: 0.04, at: [1.1, 0.3], velocity: [-1, 1], spin: -1}]\n"
+#define SWINGING FLYING "joints: [{name: s, kind: revolute, b: b, at: [0, 0]}, "
+/* The same in space, without a joint */
+#define CAPTURED                                                                                  \
+  "dimension: 3\ngravity: [0, 0, -9.81]\nparameters: {M: 1.3 kg, k: 0.2 m}\n"                     \
+  "bodies: [{name: b, mass: M, inertia: [0.1, 0.12, 0.15], at: [0.5, 0, 0], velocity: [0, -0.5, " \
+  "-1], omega: [1, 2, -1]}, {name: c, mass: 0.7, inertia: [0.04, 0.03, 0.05], at: [1.1, 0.3, "    \
+  "0.1], velocity: [-1, 1, 0.5], omega: [0.5, 1, 3]}]\njoints: [{name: hang, kind: ball, b: b, "  \
+  "at: [0, 0, 0]}, {name: hold, a: b, b: c, at: [0.8, 0.1, k], "
+#define GRIP_AT_A_HEIGHT \
+  "latches: [{name: grip, joint: hold, when: k/(1.7 m) - c.position.z/(2 m) - 0.2}]\n"
+
+/* A latch closes its joint where the bodies are: the frame of the joint, and the velocities, depend on the state there. */
+static const Observed latches[] = {
+    {{"a latch at a known time",
+      SWINGING "{name: hold, kind: revolute, a: b, b: c, at: [0.8, 0.1]}]\n"
+               "latches: [{name: grip, joint: hold, at: 0.2 s}]\n",
+      0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a latch at a time that is a parameter",
+      SWINGING "{name: hold, kind: fixed, a: b, b: c, at: [0.8, 0.1]}]\n"
+               "latches: [{name: grip, joint: hold, at: 0.8 s*k}]\n",
+      0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a latch by a function, on a joint whose place is a parameter",
+      SWINGING "{name: hold, kind: revolute, a: b, b: c, at: [2 m*k, 0.1]}]\n"
+               "latches: [{name: grip, joint: hold, when: k - c.position.y/(1 m) - 0.1}]\n",
+      0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a latch, whose joint is released later",
+      FLYING "joints: [{name: hold, kind: prismatic, a: b, b: c, at: [0.8, 0.1], axis: [1, "
+             "2*k]}]\n"
+             "latches: [{name: grip, joint: hold, when: k - c.position.y/(1 m) - 0.1}]\n"
+             "releases: [{name: open, joint: hold, at: k*(1.5 s)}]\n",
+      0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"two latches, the second of which closes a loop",
+      SWINGING "{name: hold, kind: revolute, a: b, b: c, at: [0.8, 0.1]}, {name: end, kind: "
+               "revolute, b: c, at: [1.3, 0.3]}]\n"
+               "latches: [{name: grip, joint: hold, at: 0.2 s}, {name: last, joint: end, when: "
+               "t/(1.3 s) - k}]\n",
+      0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a hinge in space", CAPTURED "kind: revolute, axis: [1, 2, 1]}]\n" GRIP_AT_A_HEIGHT, 0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a universal joint in space",
+      CAPTURED "kind: universal, axis: [1, 0, 1], axis_b: [0, 1, 0]}]\n" GRIP_AT_A_HEIGHT, 0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0},
+    {{"a joint that is welded in space", CAPTURED "kind: fixed}]\n" GRIP_AT_A_HEIGHT, 0.6},
+     "c.position.x",
+     "c.velocity.y",
+     0}};
+
+/* within: the relative difference, at the tolerance tol */
+static void compare_with_whole_runs(const Case *c, int first, sunrealtype tol, sunrealtype within) {
   for (int f = first; f < 2; f++) {
     const CPFormulation formulation = f ? CP_JOINT_COORDINATES : CP_ABSOLUTE;
     sunrealtype d[PARAMETERS][VALUES];
@@ -228,13 +308,13 @@ static void compare_with_whole_runs(const Case *c, int first) {
       for (int mode = 0; mode < 2; mode++) {
         sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
         if (test_is_short() && m > 0) continue;
-        const int flag =
-            gradient(c->text, formulation, methods[m], (CPGradientMode)mode, c->t_end, G, dG);
+        const int flag = gradient_within(tol, c->text, formulation, methods[m],
+                                         (CPGradientMode)mode, c->t_end, G, dG);
         ck_assert_msg(!flag, "%s by %s: %s", c->name, methods[m],
                       CPObjectGetLastMessage(CP_OBJECT(session)));
         for (int i = 0; i < PARAMETERS; i++)
           for (int j = 0; j < VALUES; j++)
-            ck_assert_msg(fabs(dG[PARAMETERS * j + i] - d[i][j]) <= 1e-9 * fmax(1, fabs(d[i][j])),
+            ck_assert_msg(fabs(dG[PARAMETERS * j + i] - d[i][j]) <= within * fmax(1, fabs(d[i][j])),
                           "%s by %s, formulation %d, mode %d: value %d by %d: %.12g for %.12g",
                           c->name, methods[m], f, mode, j, i, dG[PARAMETERS * j + i], d[i][j]);
         stop();
@@ -242,14 +322,21 @@ static void compare_with_whole_runs(const Case *c, int first) {
   }
 }
 
-START_TEST(gradients_are_those_of_whole_runs) { compare_with_whole_runs(&passed[_i], 0); }
+START_TEST(gradients_are_those_of_whole_runs) {
+  compare_with_whole_runs(&passed[_i], 0, 1e-10, 1e-9);
+}
 END_TEST
 
-START_TEST(gradients_pass_corners_of_motions) {
-  at = corners[_i].value, rate = corners[_i].rate;
-  compare_with_whole_runs(&corners[_i].at, corners[_i].joint_only);
+static void observe(const Observed *o, sunrealtype tol, sunrealtype within) {
+  at = o->value, rate = o->rate;
+  compare_with_whole_runs(&o->at, o->joint_only, tol, within);
   at = POSITION, rate = RATE;
 }
+
+START_TEST(gradients_pass_corners_of_motions) { observe(&corners[_i], 1e-10, 1e-9); }
+END_TEST
+/* 30 tolerances, of the 10^2 that a gradient may be off */
+START_TEST(gradients_pass_latches) { observe(&latches[_i], 1e-8, 3e-7); }
 END_TEST
 
 /* 1 N up to 0.3 m, and 5 N from there on: v^2 = 1 + 0.6 / M at the end of the first piece, which M (v - 1) takes. */
@@ -362,7 +449,12 @@ static const struct {
      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
      "springs: [{name: f, of: s, force: \"if(x > k, 5 N, 1 N)\"}, {name: g, of: s, force: \"if(x > "
      "M, 2 N, 1 N)\"}]\n",
-     "at one time by accident"}};
+     "at one time by accident"},
+    {"a latch and a release at one time",
+     SWINGING "{name: hold, kind: revolute, a: b, b: c, at: [0.8, 0.1]}]\n"
+              "latches: [{name: grip, joint: hold, at: 0.2 s}]\nreleases: [{name: r, joint: s, at: "
+              "0.2 s}]\n",
+     "derivatives do not pass a latch and a release at one time"}};
 
 START_TEST(what_has_no_gradient_is_refused) {
   for (int f = 0; f < 2; f++)
@@ -420,5 +512,9 @@ TEST_SUITE(kink_gradients) {
   tcase_add_loop_test(tc, what_has_no_gradient_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tc, an_integrator_alone_refuses_forces_that_jump);
   suite_add_tcase(suite, tc);
+  TCase *closing = tcase_create("latches");
+  tcase_set_timeout(closing, 60);
+  tcase_add_loop_test(closing, gradients_pass_latches, 0, sizeof latches / sizeof *latches);
+  suite_add_tcase(suite, closing);
   return suite;
 }
