@@ -422,7 +422,10 @@ static void announceBegin(CPContact c) {
   c->nrecent = 0;
   c->stats.nintervals++;
   c->stats.interval_begin = c->stats.interval_end = c->t;
-  if (c->yielded)
+  if (c->yielded == CONTACT_STUCK)
+    cpReport(&c->log, CV_WARNING, "CPSessionRun",
+             "from t = %.15g on: time stepping, since the integrator finds no step", c->t);
+  else if (c->yielded)
     cpReport(&c->log, CV_WARNING, "CPSessionRun",
              "from t = %.15g on: time stepping, since no accelerations satisfy the laws of contact",
              c->t);
@@ -526,7 +529,7 @@ static void take(CPContact c, const int *found) {
  * impulses, in any direction. The event itself does not happen. */
 static int yield(CPContact c, sunrealtype t, int *changed) {
   EACH_NEAR(c, i) c->event[i].struck = 0, c->event[i].before = c->event[i].after;
-  *changed = c->yielded = 1;
+  *changed = 1, c->yielded = CONTACT_NO_LAW;
   return contactBeginTimeStepping(c, t);
 }
 
@@ -578,6 +581,19 @@ static void undo(CPSession session, N_Vector y, void *contact) {
 int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   const int flag = CPIntegratorEvolve(c->integrator, tout, y, t, CV_NORMAL);
   return flag < 0 ? contactOfIntegrator(c, flag) : flag;
+}
+
+/* Where the integrator finds no step, as among bodies whose friction wedges them, contacts act by impulses for a while. */
+static int takeOver(CPSession session, sunrealtype t, N_Vector y, int code, void *contact) {
+  const CPContact c = contact;
+  (void)session, (void)code;
+  if (c->dense == 0 || c->time_stepping) return 0;
+  c->t = t, c->yielded = CONTACT_STUCK;
+  N_VScale(1.0, y, c->newest);
+  const int flag = contactBeginTimeStepping(c, t);
+  if (flag) return flag;
+  announceBegin(c);
+  return 1;
 }
 
 static int advances(void *contact) { return ((CPContact)contact)->time_stepping; }
@@ -653,6 +669,7 @@ int CPContactAttach(CPContact c, CPSession session) {
                                 .advances    = advances,
                                 .advance     = advance,
                                 .message     = message,
+                                .take_over   = takeOver,
                                 .derivatives = &contactDerivatives};
   flag                       = CPSessionSetMech(session, c->mech);
   if (!flag) flag = CPSessionAddSource(session, &source, NULL);

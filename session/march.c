@@ -330,6 +330,30 @@ static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
   return flag;
 }
 
+/* Has the integrator tried smaller steps in vain? */
+static int isStuck(int flag) {
+  static const int codes[] = {CV_ERR_FAILURE,        CV_CONV_FAILURE,      CV_REPTD_RHSFUNC_ERR,
+                              CP_REPTD_USERFUNC_ERR, CP_PROJ_CONV_FAILURE, CP_PROJ_RANK,
+                              CP_PROJ_INCONSISTENT,  CP_PROJ_CORRECTION,   CP_KKT_INCONSISTENT,
+                              CP_KKT_RANK,           CP_LAMBDA_CONV_FAIL};
+  for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+    if (flag == codes[k]) return 1;
+  return 0;
+}
+
+/* *taken <- the source that goes on where the integrator has failed, or NULL. Returns the failure, which the source takes away, or its own. */
+static int takeOver(CPSession s, int flag, const Source **taken, const char *function) {
+  for (int i = 0; i < s->nsources && isStuck(flag); i++) {
+    const Source *source = &s->source[i];
+    if (!source->is.take_over) continue;
+    const int answer = source->is.take_over(s, s->t, s->y, flag, source->is.data);
+    if (answer < 0) return sessionOfSource(s, source, answer, function);
+    if (answer > 0) *taken = source;
+    if (answer > 0) return CP_SUCCESS;
+  }
+  return flag;
+}
+
 /* Do the sources accept the step? */
 static int accept(CPSession s, const char *function) {
   for (int i = 0; i < s->nsources; i++) {
@@ -389,7 +413,11 @@ static int take(CPSession s, sunrealtype t1, const char *function) {
   const Source *advances = advancing(s);
   int flag               = advances ? CP_SUCCESS : sessionJudge(s, function);
   if (flag) return flag;
-  flag = advances ? advance(s, advances, end, function) : integrate(s, t1, end);
+  if (!advances) {
+    flag = integrate(s, t1, end);
+    if (flag < 0) flag = takeOver(s, flag, &advances, function);
+  }
+  if (advances && !flag) flag = advance(s, advances, end, function);
   if (flag < 0) return flag;
   const int is_root = flag == CV_ROOT_RETURN;
   flag = is_root ? sessionOfIntegrator(s, CPIntegratorGetRootInfo(s->mem, s->found)) : CP_SUCCESS;

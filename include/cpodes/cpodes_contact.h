@@ -109,7 +109,7 @@ CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn, vo
  */
 CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *data);
 /**
- * If more than nevents >= 2 events occur within duration > 0, or the accelerations at an event have no solution, continues with
+ * If more than nevents >= 2 events occur within duration > 0, the accelerations at an event have no solution, or the integrator finds no step, continues with
  * time stepping until the set of contacts that carry forces has been the same for duration / nevents, and none with friction has slid.
  * Then events are located again. With nevents = 0 (default) this never happens.
  *

@@ -437,7 +437,7 @@ END_TEST
 
 /* A source that takes the steps itself, by Euler's method, from 1/2 on for four steps. */
 typedef struct {
-  int steps, on;
+  int steps, on, most, refuses;
 } Euler;
 
 static sunrealtype half(sunrealtype t, void *data) {
@@ -456,14 +456,14 @@ static int euler(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t
   entries(y)[1] -= h * entries(y)[0];
   entries(y)[0] += h * v;
   *t += h;
-  e->on = ++e->steps < 4;
+  e->on = ++e->steps < e->most;
   return e->on || CPIntegratorReInit(CPSessionGetIntegrator(session), *t, y) == 0 ? CP_CONTINUE
                                                                                   : CP_USERFUNC_FAIL;
 }
 
 START_TEST(a_source_may_take_steps_of_its_own) {
   Run run;
-  Euler own = {0};
+  Euler own = {.most = 4};
   IntegratorCounters stats;
   int flag = CP_SUCCESS, seen = 0;
   open_run(&run, methods[_i]);
@@ -499,6 +499,44 @@ START_TEST(a_source_may_take_steps_of_its_own) {
   ck_assert_double_eq_tol(entries(run.y)[0], cos(1.0), 1e-3); /* Euler's errors of 4 h^2 / 2 */
   N_VDestroy(between);
   N_VDestroy(before);
+  close_run(&run);
+}
+END_TEST
+
+static int gap_in_time(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  return t > 0.5 && t < 0.75 ? 1 : oscillate(t, y, ydot, data);
+}
+static int switch_on_at_failure(CPSession session, sunrealtype t, N_Vector y, int flag, void *data) {
+  Euler *own = data;
+  (void)session, (void)y;
+  ck_assert(own->refuses || (flag < 0 && t <= 0.5 && t > 0.49));
+  return own->on = !own->refuses;
+}
+
+/* The right-hand side fails between 0.5 and 0.75, and 30 steps of Euler take 0.3, with errors of 0.3 h / 2. */
+START_TEST(a_source_may_go_on_where_the_integrator_fails) {
+  Run run;
+  Euler own = {.most = 30, .refuses = _i % 2};
+  open_run(&run, methods[_i / 2]);
+  ck_assert_int_eq(CPSessionSetRhsFn(run.session, gap_in_time, &run), CP_SUCCESS);
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = "euler",
+                                .data      = &own,
+                                .handle    = switch_on,
+                                .advances  = is_on,
+                                .advance   = euler,
+                                .take_over = switch_on_at_failure};
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_SUCCESS);
+  const int flag = CPSessionRun(run.session, 1, run.y, &run.t);
+  if (own.refuses) {
+    ck_assert_int_lt(flag, 0);
+    ck_assert(run.t > 0.49 && run.t <= 0.5);
+  } else {
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run.log.text);
+    ck_assert_int_eq(own.steps, 30);
+    ck_assert_double_eq_tol(entries(run.y)[0], cos(1.0), 2e-3);
+  }
   close_run(&run);
 }
 END_TEST
@@ -1126,6 +1164,7 @@ TEST_SUITE(session) {
   tcase_add_loop_test(tcase, sources_begin_again_where_another_one_has_changed_the_state, 0, 4);
   tcase_add_loop_test(tcase, an_event_that_fails_is_undone_and_tried_again, 0, 4);
   tcase_add_loop_test(tcase, a_source_may_take_steps_of_its_own, 0, 4);
+  tcase_add_loop_test(tcase, a_source_may_go_on_where_the_integrator_fails, 0, 2 * 4);
   tcase_add_loop_test(tcase, the_method_changes_where_stability_limits_it, 0, 4);
   tcase_add_loop_test(tcase, short_segments_are_left_to_the_cheapest_pair, 0, 3);
   tcase_add_test(tcase, an_integrator_of_the_users_takes_the_steps);
