@@ -102,6 +102,14 @@ void contactScalesOf(CPContact c, const SUNMatrix A, const sunrealtype *u, const
       c->error[i] += size * c->udot[rows->column[k]];
     }
   }
+  /* The tangential directions are arbitrary, and one of them may be one in which nothing moves, as of a planar mechanism in space: both
+   * rows have the scale of the larger one, which that of the first one would otherwise be taken for. */
+  EACH_NEAR(c, i) {
+    const int row = c->point[i].tangent;
+    if (c->point[i].ntangents != 2 || (off && (off[row] || off[row + 1]))) continue;
+    c->scale[row] = c->scale[row + 1] = fmax(c->scale[row], c->scale[row + 1]);
+    c->error[row] = c->error[row + 1] = fmax(c->error[row], c->error[row + 1]);
+  }
 }
 
 void contactScales(CPContact c, N_Vector y) {

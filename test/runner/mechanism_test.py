@@ -779,6 +779,24 @@ class Robots(RunnerTest):
         self.assert_done(process)
         self.assertEqual(process.stderr, "")
 
+    def test_a_planar_robot_slides_in_any_plane_alike(self):
+        """Of the two tangential directions of a contact one is a direction in which nothing moves, the first or the second one, or neither.
+        The rod falls on its tip, slides, sticks and falls over."""
+        ends = []
+        for slide, hinge in (("1 0 0", "0 1 0"), ("0 1 0", "-1 0 0"), ("0.6 0.8 0", "-0.8 0.6 0")):
+            file, out = self.folder / "rod.xml", self.folder / "rod.csv"
+            file.write_text(f"""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1" friction="0.7"/>
+                <body name="rod" pos="0 0 0.4"><joint name="x" type="slide" axis="{slide}"/><joint name="z" type="slide" axis="0 0 1"/>
+                <joint name="turn" axis="{hinge}"/><geom name="tip" type="sphere" size="0.02" pos="0 0 -0.1" friction="0.7" mass="0.3"/>
+                <geom name="head" type="sphere" size="0.02" pos="0 0 0.1" mass="0.2"/></body></worldbody>
+                <keyframe><key name="k" qpos="0 0 0.3" qvel="0.3 0 1"/></keyframe></mujoco>""")
+            options = ["--start", "k", "--t-end", 0.6, "--outputs", 1, "--quiet", "--no-estimate", "--csv", out]
+            for method in ("radau", "dop853"):
+                self.assert_done(cpodes("run", file, "--method", method, *options))
+                with open(out, newline="") as table:
+                    ends.append(float(list(csv.DictReader(table))[-1]["x.displacement"]))
+        self.assertLess(max(ends) - min(ends), 1e-6, ends)
+
     def test_parameters_are_those_of_the_elements(self):
         process = cpodes("describe", FILES / "gripper.xml")
         self.assert_done(process)
