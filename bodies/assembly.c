@@ -118,7 +118,8 @@ static void frameMotion(const Mechanism *b, int i, N_Vector y, sunrealtype v[2][
 }
 
 /* Notes the largest change of a start velocity that was given: of the origin of a body's frame, or of its
- * angular velocity. What is within the rounding of the largest one was not. */
+ * angular velocity. What is within the rounding of the largest one was not, nor what moves within a second as far as the rounding of positions: velocities
+ * of mechanisms at rest that another program has computed. */
 static void noteVelocities(const Assembly *a, N_Vector x) {
   static const sunrealtype rounding = SUN_RCONST(1e-6);
   Mechanism *b                      = a->b;
@@ -134,9 +135,11 @@ static void noteVelocities(const Assembly *a, N_Vector x) {
     frameMotion(b, i, a->y, before);
     frameMotion(b, i, x, after);
     for (int turns = 0; turns < 2; turns++) {
-      const sunrealtype size  = length3(before[turns]),
-                        arm   = turns ? 0 : length3(before[1]) * length3(b->body[i].centre),
-                        floor = fmax(rounding * arm, SUN_UNIT_ROUNDOFF * largest[turns]);
+      const sunrealtype size    = length3(before[turns]),
+                        arm     = turns ? 0 : length3(before[1]) * length3(b->body[i].centre),
+                        at_rest = 64 * SUN_UNIT_ROUNDOFF * (turns ? 1 : a->extent),
+                        floor =
+                            fmax(fmax(rounding * arm, SUN_UNIT_ROUNDOFF * largest[turns]), at_rest);
       sunrealtype difference[3];
       if (!(size > floor)) continue; /* not given */
       for (int l = 0; l < 3; l++) difference[l] = after[turns][l] - before[turns][l];
