@@ -39,6 +39,9 @@ typedef struct {
   sunrealtype *value;
 } Factor;
 
+enum {
+  GROUP = 4
+}; /* of neighbouring panels, whose products follow each other, since the loops over rows are the same */
 enum { NOT_REACHED, BY_TAU, BY_WRENCHES };
 
 typedef struct Forward_ {
@@ -49,7 +52,7 @@ typedef struct Forward_ {
   Panel *b;            /* [na][stride] of the rows */
   char *reached;       /* [nnodes] has a node a tau, or a wrench as well, of the panel? */
   Panel (*w)[6];       /* [nnodes] wrenches p, then accelerations, of one panel */
-  /* The rows of the columns of K and C in panel k are rows[], from start[k] on, in rising order; in list nlists are all. */
+  /* The rows of the columns of K and C in a group of panels are rows[], from start[group] on, in rising order; in list nlists are all. */
   int nlists, *rows, *start;
   Factor G;                   /* NULL if the tree is deep */
   sunrealtype *udot, *lambda; /* [nu], [na] */
@@ -105,11 +108,11 @@ static int listAbove(const Tree *tree, Factor *G) {
   return 0;
 }
 
-/* Lists the rows of the columns of each panel: those of the pattern of K and C, and those above them, which the way inwards fills. Returns 0, or
+/* Lists the rows of the columns of each group of panels: those of the pattern of K and C, and those above them, which the way inwards fills. Returns 0, or
  * 1 if out of memory. */
 static int listRows(const Tree *tree, Forward *f) {
   const SUNMatrix S = tree->square.tmpl;
-  const int nu = tree->nu, count = f->nlists = (nu + HALF - 1) / HALF;
+  const int nu = tree->nu, each = GROUP * HALF, count = f->nlists = (nu + each - 1) / each;
   int *mark = calloc((size_t)nu + 1, sizeof *mark), at = 0;
   for (int twice = 0; mark && twice < 2; twice++) { /* to count them, and to list them */
     if (twice && !(f->start = malloc(((size_t)count + (size_t)at + 3) * sizeof *f->start))) break;
@@ -117,7 +120,7 @@ static int listRows(const Tree *tree, Forward *f) {
     at = 0;
     for (int list = 0; list <= count; list++) {
       if (twice) f->start[list] = at;
-      for (int k = HALF * list; k < nu && k < HALF * (list + 1); k++)
+      for (int k = each * list; k < nu && k < each * (list + 1); k++)
         for (sunindextype p = S ? SM_INDEXPTRS_S(S)[k] : 0; p < (S ? SM_INDEXPTRS_S(S)[k + 1] : nu);
              p++)
           for (int n = tree->node_of_velocity[S ? SM_INDEXVALS_S(S)[p] : p]; n != GROUND;
@@ -352,7 +355,7 @@ static CP_WIDE void multiplyOut(const Tree *tree, const Forward *f) {
         x    = F * x + N * y;
         g[j] = -(x[0] + x[1] + x[2]);
       }
-      for (int j = 0; j < nu; j++) {
+      for (int j = 0; j < nu && tree->node[n].parent != GROUND; j++) {
         load3(of[j].V, &x), load3(of[j].V + 3, &y);
         F += g[j] * x, N += g[j] * y;
       }
@@ -360,49 +363,76 @@ static CP_WIDE void multiplyOut(const Tree *tree, const Forward *f) {
   }
 }
 
-/* e_j of one panel in the place of tau, from the root on, in its n rows, which include all that moves any of them */
-static CP_WIDE void productsInwards(const Tree *tree, const Factor *G, int stride, int n,
-                                    const int *row, Panel *x) {
-  for (int r = 0; r < n; r++) {
-    const int j = row[r], rank = G->rank[j];
-    const Node *node = &tree->node[tree->node_of_velocity[j]], *last = &tree->node[node->last];
-    const int end = last->u + last->nu;
-    int i         = r + 1;
-    Lanes e, odd = {0}, tau; /* two sums do not wait for each other */
-    while (i < n && row[i] < node->u + node->nu) i++;
-    loadPanelRow(x[j * stride], &e);
-    for (; i + 1 < n && row[i + 1] < end; i += 2) {
-      loadPanelRow(x[row[i] * stride], &tau);
-      e += G->value[G->start[row[i]] + rank] * tau;
-      loadPanelRow(x[row[i + 1] * stride], &tau);
-      odd += G->value[G->start[row[i + 1]] + rank] * tau;
-    }
-    if (i < n && row[i] < end) {
-      loadPanelRow(x[row[i] * stride], &tau);
-      e += G->value[G->start[row[i]] + rank] * tau;
-    }
-    e += odd;
-    storePanelRow(&e, x[j * stride]);
+/* e of the nu velocities of a node in the place of tau, or D e, if D is to be applied; n rows below it are listed. */
+CP_WIDE_PART void takeBelow(const Forward *f, int u, int nu, int scaled, int n, const int *row,
+                            Panel *x) {
+  const Factor *G = &f->G;
+  const int rank  = G->rank[u];
+  PanelRow e[6], tau;
+  for (int k = 0; k < nu; k++) loadPanelRow(x[(u + k) * f->stride], &e[k]);
+  for (int i = 0; i < n; i++) {
+    const sunrealtype *g = G->value + G->start[row[i]] + rank;
+    loadPanelRow(x[row[i] * f->stride], &tau);
+    for (int k = 0; k < nu; k++) e[k] += g[k] * tau;
+  }
+  for (int k = 0; k < nu; k++) {
+    const sunrealtype *D = f->of[u + k].D;
+    PanelRow y           = e[k];
+    if (scaled) y = D[0] * e[0];
+    for (int l = 1; l < nu && scaled; l++) y += D[l] * e[l];
+    storePanelRow(&y, x[(u + k) * f->stride]);
+  }
+}
+/* The same for one velocity, and four panels */
+CP_WIDE_PART void takeFour(const Forward *f, int u, int scaled, int n, const int *row, Panel *x) {
+  const Factor *G     = &f->G;
+  const int rank      = G->rank[u];
+  const sunrealtype D = scaled ? f->of[u].D[0] : 1;
+  Panel *own          = x + u * f->stride;
+  PanelRow e[4], tau;
+  loadPanelRow(own[0], &e[0]), loadPanelRow(own[1], &e[1]);
+  loadPanelRow(own[2], &e[2]), loadPanelRow(own[3], &e[3]);
+  for (int i = 0; i < n; i++) {
+    const sunrealtype g = G->value[G->start[row[i]] + rank];
+    Panel *from         = x + row[i] * f->stride;
+    loadPanelRow(from[0], &tau), e[0] += g * tau;
+    loadPanelRow(from[1], &tau), e[1] += g * tau;
+    loadPanelRow(from[2], &tau), e[2] += g * tau;
+    loadPanelRow(from[3], &tau), e[3] += g * tau;
+  }
+  e[0] *= D, e[1] *= D, e[2] *= D, e[3] *= D;
+  storePanelRow(&e[0], own[0]), storePanelRow(&e[1], own[1]);
+  storePanelRow(&e[2], own[2]), storePanelRow(&e[3], own[3]);
+}
+
+/* The same for all nodes from the root on, in n rows of a group of panels, which are those of whole nodes and include all that moves any of them */
+static CP_WIDE void productsInwards(const Tree *tree, const Forward *f, int scaled, int n,
+                                    const int *row, int panels, Panel *x) {
+  for (int r = 0; r < n;) {
+    const Node *node = &tree->node[tree->node_of_velocity[row[r]]], *last = &tree->node[node->last];
+    const int u = node->u, nu = node->nu, end = last->u + last->nu, first = r += nu;
+    int below = 0;
+    while (first + below < n && row[first + below] < end) below++;
+    if (nu == 1 && panels == GROUP) takeFour(f, u, scaled, below, row + first, x);
+    else
+      for (int p = 0; p < panels; p++) {
+        if (nu == 1) takeBelow(f, u, 1, scaled, below, row + first, x + p);
+        else if (nu == 6) takeBelow(f, u, 6, scaled, below, row + first, x + p);
+        else takeBelow(f, u, nu, scaled, below, row + first, x + p);
+      }
   }
 }
 
-/* D e of one panel in the place of e, in n rows, which are those of whole nodes */
-static CP_WIDE void scale(const Tree *tree, const Forward *f, int n, const int *row, int panel) {
-  for (int r = 0; r < n;) {
-    const Node *node   = &tree->node[tree->node_of_velocity[row[r]]];
-    const Released *of = &f->of[node->u];
-    Panel *x           = f->x + node->u * f->stride + panel;
-    Lanes e[6], y;
-    r += node->nu;
-    if (node->nu == 1) {
-      loadPanelRow(*x, &y), y *= of->D[0], storePanelRow(&y, *x);
-      continue;
-    }
-    for (int k = 0; k < node->nu; k++) loadPanelRow(x[k * f->stride], &e[k]);
-    for (int k = 0; k < node->nu; k++) {
-      y = of[k].D[0] * e[0];
-      for (int l = 1; l < node->nu; l++) y += of[k].D[l] * e[l];
-      storePanelRow(&y, x[k * f->stride]);
+/* D e of one panel in the place of e */
+static CP_WIDE void scale(const Tree *tree, const Forward *f, Panel *x) {
+  for (int n = 0; n < tree->nnodes; n++) {
+    const int u = tree->node[n].u, nu = tree->node[n].nu;
+    PanelRow e[6], y;
+    for (int k = 0; k < nu; k++) loadPanelRow(x[(u + k) * f->stride], &e[k]);
+    for (int k = 0; k < nu; k++) {
+      y = f->of[u + k].D[0] * e[0];
+      for (int l = 1; l < nu; l++) y += f->of[u + k].D[l] * e[l];
+      storePanelRow(&y, x[(u + k) * f->stride]);
     }
   }
 }
@@ -500,15 +530,20 @@ static void solve(const Mechanism *b, const Forward *f, SUNMatrix Uq, SUNMatrix 
     spreadRows(b, f, f->Bq, 0);
     spreadRows(b, f, f->Bu, HALF);
   }
-  for (int panel = 0; panel < f->npanels; panel++) {
-    const int list = panel < f->nlists ? panel : f->nlists, *row = f->rows + f->start[list];
+  const int of_K = (nu + HALF - 1) / HALF;
+  for (int panel = 0, next; panel < f->npanels; panel = next) {
+    const int end  = panel < of_K ? of_K : f->npanels,
+              list = panel < of_K ? panel / GROUP : f->nlists, *row = f->rows + f->start[list];
     const int n = f->start[list + 1] - f->start[list];
-    if (f->G.start) productsInwards(tree, &f->G, f->stride, n, row, f->x + panel);
-    else inwards(tree, f, panel, n, row);
-    if (closed) treeCloseColumns(tree, f->stride, f->x + panel, f->b + panel);
-    if (f->G.start)
-      scale(tree, f, closed ? nu : n, closed ? f->rows + f->start[f->nlists] : row, panel);
-    else outwards(tree, f, panel);
+    next        = panel + GROUP < end ? panel + GROUP : end;
+    if (f->G.start) productsInwards(tree, f, !closed, n, row, next - panel, f->x + panel);
+    for (int p = panel; p < next; p++) {
+      Panel *x = f->x + p;
+      if (!f->G.start) inwards(tree, f, p, n, row);
+      if (closed) treeCloseColumns(tree, f->stride, x, f->b + p);
+      if (!f->G.start) outwards(tree, f, p);
+      else if (closed) scale(tree, f, x);
+    }
   }
   if (f->G.start) productsOutwards(tree, f);
   for (int k = 0; k < nu; k += HALF) {

@@ -504,8 +504,9 @@ CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, co
     w[3] += r[1] * w[2] - r[2] * w[1];
     w[4] += r[2] * w[0] - r[0] * w[2];
     w[5] += r[0] * w[1] - r[1] * w[0];
-    i = tree->node[i].parent;
-    for (int j = tree->node[i].u + tree->node[i].nu - 1; j >= tree->node[i].u; j--) {
+    i           = tree->node[i].parent;
+    const int u = tree->node[i].u, axes = tree->node[i].kind == AFLOAT ? 3 : 0;
+    for (int j = u + tree->node[i].nu - 1; j >= u + axes; j--) {
       const struct Along_ *up = &tree->along[j];
       Column first = {0}, second = {0};
       for (int l = 0; l < 3; l++) {
@@ -517,6 +518,11 @@ CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, co
       const sunindextype to = treeEntry(K, j, k, &place), across = below(K, k, j);
       K->data[to] -= first[0], C->data[to] -= first[1];
       C->data[across] -= first[2] + second[3], K->data[across] -= first[3] + second[2];
+    }
+    for (int l = axes - 1; l >= 0; l--) { /* S = e_l of its centre; psi, psi' and T are 0 */
+      const sunindextype to = treeEntry(K, u + l, k, &place);
+      K->data[to] -= w[l][0], C->data[to] -= w[l][1];
+      C->data[below(K, k, u + l)] -= w[l][2];
     }
   }
 }
