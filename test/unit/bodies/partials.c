@@ -621,6 +621,38 @@ START_TEST(forces_between_limbs_have_exact_derivatives) {
 }
 END_TEST
 
+/* Limbs of a free body, with joints of one velocity and of three, of which the columns of the derivatives of u' take two groups of panels, the
+ * last one of which is not full; and by the recursion, which takes a chain of 44. */
+START_TEST(limbs_of_a_free_body_and_long_chains_have_exact_derivatives) {
+  static const CPJointKind kinds[] = {CP_JOINT_REVOLUTE, CP_JOINT_PRISMATIC, CP_JOINT_BALL,
+                                      CP_JOINT_REVOLUTE};
+  const int chain = _i, count = chain ? 44 : 13;
+  const sunrealtype g[] = {0.3, -9.81, 0.7};
+  dimension             = 3;
+  bodies                = CPBodiesCreate(3, NULL);
+  ck_assert_ptr_nonnull(bodies);
+  ck_assert_int_eq(set_gravity(bodies, g), CP_SUCCESS);
+  for (int k = 0; k < count; k++) {
+    const int up = chain ? k - 1 : k < 4 ? 0 : k - 3;
+    char name[2][16], joint_name[16];
+    snprintf(name[0], sizeof name[0], "b%d", k);
+    snprintf(name[1], sizeof name[1], "b%d", up);
+    snprintf(joint_name, sizeof joint_name, "j%d", k);
+    const CPBody body = {CP_NEW_BODY(name[0]), .mass = 1 + 0.1 * k,
+                         .inertia = {0.4, 0.5, 0.6, 0.05, -0.04, 0.03}, .centre = {0.1, -0.2, 0.3}};
+    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+    if (k == 0 && !chain) continue;
+    CPJoint joint   = joint_of(chain ? CP_JOINT_REVOLUTE : kinds[k % 4], 0);
+    joint.head.name = joint_name, joint.a = up < 0 ? "ground" : name[1], joint.b = name[0];
+    joint.length = 0;
+    ck_assert_msg(CPBodiesAdd(bodies, &joint.head, NULL) == 0, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  }
+  check_in(CP_JOINT_COORDINATES);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(partials) {
   Suite *suite = suite_create("bodies/partials");
   TCase *tc    = tcase_create("partials");
@@ -638,6 +670,7 @@ TEST_SUITE(partials) {
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
   tcase_add_loop_test(tc, forces_between_limbs_have_exact_derivatives, 0, 20);
+  tcase_add_loop_test(tc, limbs_of_a_free_body_and_long_chains_have_exact_derivatives, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
