@@ -232,8 +232,9 @@ struct CPContact_ {
     sunrealtype *dtau;                 /* [Ns] of the time of the newest event */
     sunrealtype *room, *change, *part; /* [4 length], [length], [length] */
     char *decided; /* [2 npoints] 1: a root of this margin is the event; [2 npoints] workspace */
-    N_Vector before, after;       /* f on both sides of an event */
-    N_Vector direction, moved, y; /* workspace */
+    N_Vector before, after;               /* f on both sides of an event */
+    N_Vector direction, moved, y, weight; /* workspace */
+    int dependent; /* rows depend on others: states of differences are projected */
   } sens;
   CPContactLawFn law_fn;
   void *law_data, *event_data;

@@ -104,11 +104,26 @@ typedef struct {
   const char *function;
 } Moving;
 
+/* y <- the nearest state; the weights are equal, and so large that the projection converges to roundoff. Returns 0 or a code that has been
+ * reported. */
+static int project(CPContact c, sunrealtype t, N_Vector y) {
+  N_VConst(1.0 / CP_FUZZ, c->sens.weight);
+  const int flag = CPProjectorProject(CPMechGetProjector(c->mech), t, y, c->sens.weight);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+}
+
+/* A direction is tangent to the manifold, which the state leaves with the square of e. Rows that depend on others contradict them there, and
+ * impulses have no value; at the nearest state of the other constraints they have, and the same derivative. */
 static int moved(sunrealtype e, sunrealtype *value, void *data) {
   const Moving *m    = data;
   const Along *along = &m->along;
   setParameter(m->c, along->p, along->p0 + e);
   N_VLinearSum(1.0, m->y, along->dt == 0.0 ? e : 0.0, along->d, m->c->sens.moved);
+  if (m->c->sens.dependent && m->quantity == impact && along->dt == 0.0) {
+    const int failed = contactActivateRows(m->c, 0);
+    const int flag   = failed ? contactPassOn(m->c, failed) : project(m->c, m->t, m->c->sens.moved);
+    if (flag) return flag;
+  }
   return m->quantity(m->c, m->t + e * along->dt, m->c->sens.moved, value, m->function);
 }
 
@@ -209,14 +224,13 @@ static int marginRates(CPContact c, sunrealtype t, N_Vector y, const char *funct
   return flag;
 }
 
-/* The state nearest to y, [n]; the weights, c->sens.after, are equal, and so large that the projection converges to roundoff */
+/* The state nearest to y, [n] */
 static int nearest(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, const char *function) {
   (void)function;
   N_VScale(1.0, y, c->sens.y);
-  N_VConst(1.0 / CP_FUZZ, c->sens.after);
-  const int flag = CPProjectorProject(CPMechGetProjector(c->mech), t, c->sens.y, c->sens.after);
+  const int flag = project(c, t, c->sens.y);
   memcpy(value, N_VGetArrayPointer(c->sens.y), (size_t)c->n * sizeof *value);
-  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+  return flag;
 }
 
 int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *function) {
@@ -239,8 +253,11 @@ int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *functi
 }
 
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  const int n = 2 * c->npoints;
-  int flag    = marginRates(c, t, y, function);
+  CPMechOutput out  = CP_INIT(CPMechOutput);
+  const int n       = 2 * c->npoints;
+  int flag          = CPMechEvaluate(c->mech, t, y, &out);
+  c->sens.dependent = !flag && out.rank >= 0 && !out.unique;
+  flag              = flag ? contactPassOn(c, flag) : marginRates(c, t, y, function);
   for (int i = 0; i < c->sens.count && !flag; i++)
     flag =
         derivative(c, margins, n, t, 0.0, y, c->sens.minus[i], i, c->sens.slope + i * n, function);
@@ -351,7 +368,8 @@ void contactSensFree(CPContact c) {
       free(c->sens.decided);
   if (c->sens.S) N_VDestroyVectorArray(c->sens.S, c->sens.count);
   if (c->sens.minus) N_VDestroyVectorArray(c->sens.minus, c->sens.count);
-  N_Vector vectors[] = {c->sens.before, c->sens.after, c->sens.direction, c->sens.moved, c->sens.y};
+  N_Vector vectors[] = {c->sens.before, c->sens.after, c->sens.direction,
+                        c->sens.moved,  c->sens.y,     c->sens.weight};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
     if (vectors[k]) N_VDestroy(vectors[k]);
   memset(&c->sens, 0, sizeof c->sens);
@@ -369,8 +387,8 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.decided     = calloc(2 * m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
-  N_Vector *vectors[] = {&c->sens.before, &c->sens.after, &c->sens.direction, &c->sens.moved,
-                         &c->sens.y};
+  N_Vector *vectors[] = {&c->sens.before, &c->sens.after, &c->sens.direction,
+                         &c->sens.moved,  &c->sens.y,     &c->sens.weight};
   int failed          = !c->sens.size || !c->sens.which || !c->sens.slope || !c->sens.room ||
                !c->sens.decided || !c->sens.S || !c->sens.minus;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !failed; k++)
