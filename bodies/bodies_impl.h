@@ -238,6 +238,7 @@ struct CPBodies_ {
   char described[TEXT];             /* the name in the newest description */
   const struct FileWriter_ *writer; /* of the format in which it is written, or NULL */
   void *written;                    /* by that */
+  struct Kept_ *kept;               /* texts of the file, while it is read, or NULL; the reader's */
   int nentries;                     /* number of used ones in m.entry */
   Label *label;                     /* [nparams] */
 };

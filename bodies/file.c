@@ -135,3 +135,8 @@ void bodiesPut(Text *t, const char *format, ...) {
   bodiesPutList(t, format, args);
   va_end(args);
 }
+
+void bodiesFreeOrigins(Origin *source, int n) {
+  for (int i = 0; i < n; i++) free(source[i].text);
+  free(source);
+}

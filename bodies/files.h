@@ -59,6 +59,24 @@ typedef struct {
 /* Adds to a text, as printf. */
 void bodiesPut(Text *t, const char *format, ...) CP_PRINTF(2, 3);
 void bodiesPutList(Text *t, const char *format, va_list args) CP_PRINTF(2, 0);
+/* The expression of a number of an element, or of a function f of it, that the element's record in a file is to have: where it stands, `at`
+ * bytes from the beginning of the structure, its value, and its text, or NULL if it has none. uses: of names; used: it has been written */
+typedef struct {
+  size_t at;
+  sunrealtype value;
+  CPFunction f;
+  char *text;
+  int uses, used;
+} Origin;
+/* What a reader keeps of the texts of a file that is written as such a file again: the names of its scope `top`, lines of the section
+ * `parameters`, lines that tell which numbers stand for expressions, and the sources of the element that is added next */
+typedef struct Kept_ {
+  struct Scope_ *top;
+  Text parameters, values;
+  Origin *source;
+  int nsources;
+} Kept;
+void bodiesFreeOrigins(Origin *source, int n);
 /* A format in which a mechanism is written (CPBodiesFile) */
 typedef struct FileWriter_ {
   /* its name, if it has no mechanisms in the plane, or NULL */

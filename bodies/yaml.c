@@ -153,9 +153,9 @@ static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) 
   if (keys->kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
   r->ninputs = r->inputs[0] = r->variables[0] = 0;
   if ((r->angle = turns(r, n, keys->kind)) < 0) return 1;
-  r->in_element   = 1;
+  r->in_element = 1, r->element = (const char *)&e;
   const int wrong = yamlMapping(r, n, keys->what, keys->fields, patterns, &e);
-  r->in_element   = 0;
+  r->in_element = 0, r->element = NULL;
   if (wrong) return 1;
   if (keys->check && keys->check(r, n, &e)) return 1;
   if (yamlMirror(r, n, keys->kind, &e)) return 1;
@@ -225,6 +225,7 @@ static int readDocument(Reader *r, Run *run, Files *files, CPBodies *bodies) {
     if (readRobot(r, yamlSection(r, top, "robot"), head.robot, run, 1, bodies)) return 1;
   } else if (!(*bodies = CPBodiesCreate(r->dimension, NULL)))
     return yamlWrong(r, start, "no memory");
+  (*bodies)->kept = r->kept;
   if (bodiesRecord(*bodies, run->writes)) return yamlWrong(r, start, "no memory");
   r->bodies = *bodies;
   if ((yamlSection(r, top, "gravity") && bodiesSetGravity(*bodies, head.gravity)) ||
@@ -261,8 +262,10 @@ CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *ru
                         size_t length) {
   CPBodies bodies = NULL;
   Files files     = {0};
+  Kept kept       = {.nsources = 0};
   Reader r   = {.file = name, .data = data, .size = size, .message = message, .length = length};
   int failed = !(r.scope = cpScopeCreate(NULL));
+  if (run->writes == 1) kept.top = r.scope, r.kept = &kept;
   if (failed) snprintf(message, length, "%s: no memory", name);
   failed = failed || yamlParse(&r) || readDocument(&r, run, &files, &bodies);
   for (int i = files.count - 1; i >= 0; i--) { /* scopes before those around them */
@@ -271,6 +274,15 @@ CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *ru
   }
   free(files.reader);
   yamlClose(&r);
+  if (bodies) bodies->kept = NULL;
+  if (!failed && (kept.parameters.failed || kept.values.failed))
+    failed = (snprintf(message, length, "%s: no memory", name), 1);
+  if (!failed && r.kept)
+    failed =
+        yamlTakeTexts(bodies, &kept) ? (snprintf(message, length, "%s: no memory", name), 1) : 0;
+  free(kept.parameters.text);
+  free(kept.values.text);
+  bodiesFreeOrigins(kept.source, kept.nsources);
   if (failed) CPBodiesFree(&bodies);
   return bodies;
 }

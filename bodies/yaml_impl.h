@@ -187,6 +187,8 @@ typedef struct Reader_ {
   const char *unit[CP_MOST_VARIABLES];
   int ninputs;
   sunrealtype *points; /* of the element, a mesh */
+  Kept *kept;          /* or NULL */
+  const char *element; /* the structure that is read, or NULL */
   char *message;
   size_t length;
 } Reader;
@@ -221,6 +223,10 @@ Place yamlPlace(const Reader *r, const yaml_node_t *n);
 int yamlWrongText(Reader *r, const char *key, const yaml_node_t *n);
 /* unit: of the value, for expressions; NULL: any */
 int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *unit, sunrealtype *x);
+/* Records an expression whose value is *x, a number of the element or not, or which is the function f of n variables, if the file is to be
+ * written. Returns 0, or 1 after a message. */
+int yamlKeep(Reader *r, const yaml_node_t *n, const char *key, const sunrealtype *x, CPFunction f,
+             int nvariables, const char *const *variable);
 /* Reads least ... most numbers; rule is the wording of this condition in a message. */
 int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int most,
                 const char *rule, sunrealtype *x);
@@ -275,6 +281,11 @@ typedef struct {
   int (*check)(Reader *r, const yaml_node_t *n, Element *e); /* or NULL */
 } ElementKeys;
 extern const ElementKeys yaml_elements[]; /* the last one has no key */
+
+/* ---- yaml_write.c ---- */
+
+/* The record of a mechanism takes the parameters and remarks of a reader. Returns 0, or 1 if out of memory. */
+int yamlTakeTexts(CPBodies b, Kept *kept);
 
 /* ---- yaml_names.c ---- */
 

@@ -86,9 +86,11 @@ static int readExpression(Reader *r, const yaml_node_t *n, const FunctionKeys *k
         yamlName(r, yamlNode(r, p->value), "a unit", &unit[count]))
       return 1;
   }
-  return cpScopeParse(r->scope, keys->is, yamlPlace(r, is), count, variable, unit, result, f)
-             ? yamlWrongText(r, NULL, is)
-             : 0;
+  if (cpScopeParse(r->scope, keys->is, yamlPlace(r, is), count, variable, unit, result, f))
+    return yamlWrongText(r, NULL, is);
+  if (!yamlKeep(r, is, "a function", NULL, *f, count, variable)) return 0;
+  CPFunctionFree(f);
+  return 1;
 }
 
 /* f: out, a table, {rows: ...}, {file: ...} or a map, {x: ..., y: ..., values: ...} */
@@ -250,12 +252,22 @@ int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
     return yamlWrongText(r, NULL, NULL);
   run->value -= run->by;
   /* also those that are not used must have a value */
+  int uses;
   for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
        parameters && p < parameters->data.mapping.pairs.top; p++) {
     sunrealtype value;
     if (cpScopeNumber(r->scope, yamlText(yamlNode(r, p->key)), yamlPlace(r, yamlNode(r, p->key)),
                       NULL, &value))
       return yamlWrongText(r, NULL, NULL);
+    if (!r->kept || r->outer) continue;
+    char *text;
+    name = yamlText(yamlNode(r, p->key));
+    if (cpScopeRewrite(r->scope, r->scope, NULL, 1, &name, NULL, &text, &uses))
+      return yamlWrong(r, top->start_mark, "no memory");
+    bodiesPut(&r->kept->parameters, "  %s: \"%s\"\n", name, text);
+    if (uses > 1) bodiesPut(&r->kept->values, "#   parameters: %s\n", name);
+    free(text);
+    if (r->kept->parameters.failed) return yamlWrong(r, top->start_mark, "no memory");
   }
   return 0;
 }

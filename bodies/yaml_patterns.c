@@ -192,7 +192,7 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
   r->keeps                      = 1;
   q->outer = r, q->given = given, q->with = with, q->from = r->scope, q->message = r->message,
   q->length    = r->length;
-  q->dimension = r->dimension, q->bodies = r->bodies;
+  q->dimension = r->dimension, q->bodies = r->bodies, q->kept = r->kept;
   q->mirror  = component ? 1 + (int)(*component - 'x') : 0;
   char *text = bodiesBeside(r->file, keys.file, whole, sizeof whole)
                    ? NULL

@@ -3,6 +3,7 @@
 #include "hull.h"
 #include "yaml_impl.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,41 @@ int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *uni
                      n->type == YAML_SCALAR_NODE ? yamlText(n) : "");
   return cpScopeNumber(r->scope, yamlText(n), yamlPlace(r, n), unitOf(r, unit, own), x)
              ? yamlWrongText(r, key, n)
-             : 0;
+             : yamlKeep(r, n, key, x, NULL, 0, NULL);
+}
+
+int yamlKeep(Reader *r, const yaml_node_t *n, const char *key, const sunrealtype *x, CPFunction f,
+             int nvariables, const char *const *variable) {
+  const char *as[CP_MOST_VARIABLES];
+  char inputs[TEXT], *save = NULL;
+  Kept *kept = r->kept;
+  Origin own = {.f = f, .value = x ? *x : 0};
+  if (!kept) return 0;
+  /* Quantities have the names of elements in the mechanism. */
+  memcpy(inputs, r->inputs, sizeof inputs);
+  const char *input = strtok_r(inputs, " ", &save);
+  for (int i = 0; i < nvariables; i++) {
+    as[i] = i < nvariables - r->ninputs ? variable[i] : input;
+    if (i >= nvariables - r->ninputs) input = strtok_r(NULL, " ", &save);
+  }
+  if (cpScopeRewrite(r->scope, kept->top, yamlText(n), nvariables, variable, as, &own.text,
+                     &own.uses) < 0)
+    return yamlWrong(r, n->start_mark, "no memory");
+  const uintptr_t place = (uintptr_t)x, start = (uintptr_t)r->element;
+  const int is_own = r->element && (f || (place >= start && place < start + sizeof(Element)));
+  own.at           = f ? sizeof(Element) : (size_t)(place - start);
+  if (own.uses && (!is_own || !own.text || own.uses > 1)) {
+    char text[200];
+    snprintf(text, sizeof text, "%.150s%s", yamlText(n), strlen(yamlText(n)) > 150 ? "..." : "");
+    bodiesOneLine(text, sizeof text);
+    bodiesPut(&kept->values, "#   %.200s:%d: %s: %s\n", r->file, (int)n->start_mark.line + 1, key,
+              text);
+  }
+  if (!is_own || !own.text || own.uses > 1) return free(own.text), 0;
+  if (ROOM(kept->source, kept->nsources, 1))
+    return free(own.text), yamlWrong(r, n->start_mark, "no memory");
+  kept->source[kept->nsources++] = own;
+  return 0;
 }
 
 /* Adds the quantities that an expression names, ELEMENT.QUANTITY, to the inputs of the element. */
@@ -123,7 +158,7 @@ static int readFormula(Reader *r, const yaml_node_t *n, const Field *f, int nvar
                    unitOf(r, f->unit, own), &function))
     return yamlWrongText(r, f->key, n);
   for (int i = 0; i < count; i++) used |= cpFunctionUses(function, i);
-  if (used) return r->function[k] = function, 0;
+  if (used) return r->function[k] = function, yamlKeep(r, n, f->key, NULL, function, count, names);
   CPFunctionFree(&function);
   return yamlNumber(r, n, f->key, f->unit, x);
 }

@@ -18,6 +18,8 @@ enum { MOST_KINDS = 40, MISSING = MOST_KINDS, FUNCTIONS, WHOLE, NUM_TEXTS };
 typedef struct {
   CPBody body;
   sunrealtype guess[13];
+  Origin *source;
+  int nsources;
 } Added;
 
 /* A function that is in the section `functions` */
@@ -38,6 +40,10 @@ typedef struct {
   Named *named;
   Later *later;
   int nadded, nnamed, nlater, failed; /* failed: there was no memory */
+  const char *element; /* the structure that is written, and the expressions of its numbers */
+  Origin *source;
+  int nsources;
+  Text parameters, values; /* as Kept has them */
 } Record;
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
@@ -55,10 +61,38 @@ static void putName(Record *r, int which, const char *name) {
   put(r, which, "\"");
 }
 
+/* The expression of a number, or of its opposite, as mirror images have it; or NULL */
+static Origin *originOf(Record *r, const sunrealtype *x) {
+  for (int i = 0; i < r->nsources; i++) {
+    Origin *s = &r->source[i];
+    if (!s->f && (const char *)x == r->element + s->at && fabs(s->value) == fabs(*x)) return s;
+  }
+  return NULL;
+}
+
+static void putNumber(Record *r, int which, const sunrealtype *x) {
+  Origin *s = originOf(r, x);
+  if (!s) put(r, which, "%.17g", (double)*x);
+  else put(r, which, s->value == *x ? "\"%s\"" : "\"-(%s)\"", s->text);
+  if (s) s->used = 1;
+}
+
 static void putNumbers(Record *r, int which, const sunrealtype *x, int n) {
   put(r, which, "[");
-  for (int i = 0; i < n; i++) put(r, which, "%s%.17g", i ? ", " : "", (double)x[i]);
+  for (int i = 0; i < n; i++) {
+    if (i) put(r, which, ", ");
+    putNumber(r, which, &x[i]);
+  }
   put(r, which, "]");
+}
+
+/* Forgets the expressions of the element, and tells which ones have not been written. */
+static void endOrigins(Record *r, const char *name) {
+  for (int i = 0; i < r->nsources; i++)
+    if (r->source[i].uses && !r->source[i].used)
+      bodiesPut(&r->values, "#   %s: %.200s\n", name, r->source[i].text);
+  bodiesFreeOrigins(r->source, r->nsources);
+  r->source = NULL, r->nsources = 0, r->element = NULL;
 }
 
 static void putCoordinate(Record *r, int which, const CPCoordinate *of) {
@@ -93,11 +127,11 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
   const int word       = *(const int *)(const void *)at;
   int given            = f->required;
   if (f->type == INERTIA && dimension == 2) x += 2;
-  for (int i = 0; i < n; i++) given = given || (x[i] != 0 && isfinite(x[i]));
+  for (int i = 0; i < n; i++) given = given || (x[i] != 0 && isfinite(x[i])) || originOf(r, &x[i]);
   if (n > 0) {
     if (!given) return;
     put(r, which, ", %s: ", f->key);
-    if (n == 1) put(r, which, "%.17g", (double)x[0]);
+    if (n == 1) putNumber(r, which, x);
     else putNumbers(r, which, x, n);
     return;
   }
@@ -169,6 +203,19 @@ static void putTable(Record *r, const char *name, const CPTable *t) {
   put(r, FUNCTIONS, "]}\n");
 }
 
+/* f1, f2, ..., as far as no parameter and no other function has this name */
+static void freeName(const Record *r, char name[24]) {
+  char line[30];
+  const char *taken = r->parameters.text ? r->parameters.text : "";
+  int is_taken      = 1;
+  for (int i = r->nnamed + 1; is_taken; i++) {
+    snprintf(name, 24, "f%d", i);
+    snprintf(line, sizeof line, "\n  %s: ", name);
+    is_taken = strstr(taken, line) || !strncmp(taken, line + 1, strlen(line + 1));
+    for (int k = 0; k < r->nnamed; k++) is_taken = is_taken || !strcmp(r->named[k].name, name);
+  }
+}
+
 /* The name by which expressions call a function, for the record `data`; one that has none yet is written, after those that it calls. Returns
  * as FunctionName. */
 static int nameOf(CPFunction f, void *data, const char **known) {
@@ -190,7 +237,7 @@ static int nameOf(CPFunction f, void *data, const char **known) {
                            : 0;
   if (flag) return flag;
   if (of) snprintf(name, sizeof name, "%.20s'", *known);
-  else snprintf(name, sizeof name, "f%d", r->nnamed + 1);
+  else freeName(r, name);
   if (text) {
     put(r, FUNCTIONS, "  %s: {of: {", name);
     for (int i = 0; i < n; i++) put(r, FUNCTIONS, "%s%s: \"1\"", i ? ", " : "", own[i]);
@@ -216,6 +263,10 @@ static void plainly(const char *name, const char *unit, char text[2 * TEXT]) {
  * 0, or 1 if it cannot be written. */
 static int putFormula(CPBodies b, Text *line, CPFunction f, const char *names, const char *units,
                       const char *inputs, const char *result, sunrealtype more) {
+  Record *r = b->written;
+  for (int i = 0; i < r->nsources; i++)
+    if (r->source[i].f == f && more == 0)
+      return r->source[i].used = 1, bodiesPut(line, "\"%s\"", r->source[i].text), 0;
   char own[CP_MOST_VARIABLES][2 * TEXT], word[TEXT], unit[TEXT], rule[RULE_TEXT];
   const char *variable[CP_MOST_VARIABLES], *list[] = {names, inputs ? inputs : ""};
   int n = 0;
@@ -472,7 +523,7 @@ static int isElsewhere(const CPElement *e, const char *key) {
 }
 
 static void putFields(Record *r, int which, const ElementKeys *k, const CPElement *e, int dimension) {
-  const char *start = (const char *)e;
+  const char *start = r->element = (const char *)e;
   for (const Field *f = k->fields; f->key; f++) {
     /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it by others. */
     if (f->offset >= k->size || isWritten(k->fields, f) || isElsewhere(e, f->key)) continue;
@@ -531,24 +582,34 @@ static void putElement(CPBodies b, const CPElement *e) {
 }
 
 static void takeElement(CPBodies b, const CPElement *e) {
-  Record *r = b->written;
+  Record *r  = b->written;
+  Kept *kept = b->kept;
+  if (kept) {
+    r->source = kept->source, r->nsources = kept->nsources;
+    kept->source = NULL, kept->nsources = 0;
+  }
   if (e->kind != CP_ELEMENT_BODY) {
     putElement(b, e);
+    endOrigins(r, e->name);
     return;
   }
   if (ROOM(r->added, r->nadded, 1)) {
     r->failed = 1;
+    endOrigins(r, e->name);
     return;
   }
-  Added *own = &r->added[r->nadded];
-  own->body  = *(const CPBody *)(const void *)e;
+  Added *own    = &r->added[r->nadded];
+  own->body     = *(const CPBody *)(const void *)e;
+  own->source   = r->source;
+  own->nsources = r->nsources;
+  r->source = NULL, r->nsources = 0;
   memcpy(own->guess, b->m.body[r->nadded++].guess, sizeof own->guess);
 }
 
 /* Writes all bodies where they are now: the origin of a frame from the centre of mass, and the velocity of the origin. */
 static void putBodies(CPBodies b) {
-  const Record *r = b->written;
-  const Space *s  = &b->m.space;
+  Record *r      = b->written;
+  const Space *s = &b->m.space;
   for (int i = 0; i < r->nadded; i++) {
     CPBody body          = r->added[i].body;
     const sunrealtype *q = b->m.body[i].guess, *u = q + s->nq;
@@ -562,7 +623,10 @@ static void putBodies(CPBodies b) {
       memcpy(body.velocity, frame.v, sizeof body.velocity);
       memcpy(body.omega, frame.w, sizeof body.omega);
     }
+    r->source = r->added[i].source, r->nsources = r->added[i].nsources;
+    r->added[i].source = NULL, r->added[i].nsources = 0;
     putElement(b, &body.head);
+    endOrigins(r, body.head.name);
   }
 }
 
@@ -587,12 +651,26 @@ static void putLater(CPBodies b) {
   free(text.text);
 }
 
-static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Record))); }
+int yamlTakeTexts(CPBodies b, Kept *kept) {
+  Record *r = b->written;
+  if (!r->parameters.text) r->parameters = kept->parameters, kept->parameters = (Text){0};
+  bodiesPut(&r->values, "%s", kept->values.text ? kept->values.text : "");
+  return r->values.failed;
+}
+
+static int startRecord(CPBodies b) {
+  Record *r = b->written = calloc(1, sizeof *r);
+  if (r && b->kept) r->parameters = b->kept->parameters, b->kept->parameters = (Text){0};
+  return !r;
+}
 
 static void freeRecord(CPBodies b) {
   Record *r = b->written;
   for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
   for (int i = 0; r && i < r->nnamed; i++) CPFunctionFree(&r->named[i].f);
+  for (int i = 0; r && i < r->nadded; i++)
+    bodiesFreeOrigins(r->added[i].source, r->added[i].nsources);
+  if (r) bodiesFreeOrigins(r->source, r->nsources), free(r->parameters.text), free(r->values.text);
   if (r) free(r->added), free(r->named), free(r->later);
   free(r);
   b->written = NULL;
@@ -618,6 +696,8 @@ static const char *finish(CPBodies b, const char *from) {
   put(r, WHOLE, "# From %s. What that file has beside it:\n", name);
   putLines(r, b->notes);
   putLines(r, b->remarks);
+  if (r->values.text && r->values.length > 0)
+    put(r, WHOLE, "# Numbers stand for expressions of parameters in\n%s", r->values.text);
   if (r->text[MISSING].text) put(r, WHOLE, "%s", r->text[MISSING].text);
   put(r, WHOLE, "dimension: %d\ngravity: ", b->m.space.dimension);
   putNumbers(r, WHOLE, b->m.param, 3);
@@ -630,11 +710,12 @@ static const char *finish(CPBodies b, const char *from) {
   if (b->run.held[0]) put(r, WHOLE, ", held: "), putName(r, WHOLE, b->run.held);
   if (b->sensors) put(r, WHOLE, ", sensors: "), putName(r, WHOLE, b->sensors);
   put(r, WHOLE, "}\n");
+  if (r->parameters.text) put(r, WHOLE, "parameters:\n%s", r->parameters.text);
   if (r->text[FUNCTIONS].text) put(r, WHOLE, "functions:\n%s", r->text[FUNCTIONS].text);
   for (const ElementKeys *k = yaml_elements; k->key; k++)
     if (r->text[k - yaml_elements].text)
       put(r, WHOLE, "%s:\n%s", k->key, r->text[k - yaml_elements].text);
-  return r->failed ? NULL : r->text[WHOLE].text;
+  return r->failed || r->values.failed ? NULL : r->text[WHOLE].text;
 }
 
 const FileWriter yaml_writer = {NULL, startRecord, takeElement, finish, freeRecord};

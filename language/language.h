@@ -84,6 +84,13 @@ CPODES_EXPORT int cpFunctionJumps(CPFunction f, int k);
 CPODES_EXPORT int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces,
                                      sunrealtype *value, sunrealtype *gradient,
                                      sunrealtype *hessian);
+/* Rewrites the text of an expression for a file that has the names of the scope `top` alone: names of scopes within it become their own
+ * texts, in parentheses, and name [n] becomes as [n]. text: NULL: that of the number name[0] of the scope itself, by its value if it calls a
+ * function. out: which the caller frees, or NULL. uses: out, 1: it depends on names of `top`; 2: and values stand for some of them; or 0. Returns
+ * 0, 1 if it calls a function of a scope, or a variable hides a name, or CP_MEM_FAIL. */
+CPODES_EXPORT int cpScopeRewrite(Scope *scope, const Scope *top, const char *text, int n,
+                                 const char *const *name, const char *const *as, char **out,
+                                 int *uses);
 /* The name by which a text calls f, for `data`, which holds until the next call. Returns 0, 1 if there is none, or CP_MEM_FAIL. */
 typedef int (*FunctionName)(CPFunction f, void *data, const char **name);
 /* Writes f as an expression that has the same value and derivatives, to the last bit, of plain numbers in SI units. variable [n]: what stands

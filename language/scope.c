@@ -13,6 +13,7 @@ typedef struct {
   char *name, *text, *file; /* text: of a number, or NULL; file: or NULL */
   char *was;                /* the text that this one replaces, or NULL */
   int line, column;
+  Scope *from; /* in which the text is read; NULL: its own */
   State state;
   sunrealtype value, moved; /* moved: a part of the value that the text does not have */
   Dimension d;
@@ -182,7 +183,7 @@ int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text,
   if (!flag) flag = cpScopeDefine(scope, name, text, NULL, place, 1);
   if (flag) return flag;
   Entry *e = entryOf(scope, name, strlen(name));
-  e->value = value, e->d = d, e->state = KNOWN;
+  e->value = value, e->d = d, e->state = KNOWN, e->from = from;
   return CP_SUCCESS;
 }
 
@@ -230,6 +231,139 @@ int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *mean
   const int later = !e->text && !e->function;
   *meaning        = (Meaning){!later, later, e->value, e->d, e->function};
   return CP_SUCCESS;
+}
+
+/* ---- texts for other files ---- */
+
+enum { LONGEST_TEXT = 10000 };
+typedef struct {
+  const Scope *top;
+  /* uses: of names of `top`; lost: it calls a function of a scope, or a variable hides such a name; nested: within the text of a name */
+  int n, uses, lost, by_value, nested, enclosed, failed;
+  const char *const *name, *const *as;
+  char *text;
+  size_t length, room;
+} Rewriting;
+
+static void append(Rewriting *w, const char *text, size_t n) {
+  if (w->length + n + 1 > w->room) {
+    const size_t room = 2 * (w->length + n + 1);
+    char *more        = realloc(w->text, room);
+    w->failed         = w->failed || !more;
+    if (more) w->text = more, w->room = room;
+  }
+  if (w->failed) return;
+  for (size_t i = 0; i < n; i++) /* a line */
+    w->text[w->length++] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+  w->text[w->length] = '\0';
+}
+
+static int rewrite(Rewriting *w, Scope *scope, const char *text);
+
+/* The text of a number, which has a unit if the number has one by what it replaces. Returns as rewrite. */
+static int rewriteEntry(Rewriting *w, Scope *scope, const Entry *e) {
+  char unit[MOST_NAME], value[MOST_NAME + 40];
+  const Dimension none = {{0, 0, 0}, 0};
+  const size_t start   = w->length;
+  const Place place    = {e->file, e->line, e->column};
+  Scope *from          = e->from ? e->from : scope;
+  CPFunction f         = NULL;
+  const int lost       = w->lost;
+  int flag             = 0;
+  /* Names that are made of names may become texts of any length. */
+  w->lost = w->nested > CHAIN || w->length > LONGEST_TEXT;
+  if (w->lost) w->uses = 1;
+  else {
+    append(w, "(", 1);
+    flag = rewrite(w, from, e->text);
+    append(w, ")", 1);
+  }
+  if (flag) return flag;
+  flag            = w->lost ? 1 : cpScopeParse(from, e->text, place, 0, NULL, NULL, NULL, &f);
+  w->lost         = lost;
+  const int plain = f && f->result.plain, has = !e->d.plain && !sameDimension(&e->d, &none);
+  CPFunctionFree(&f);
+  if (flag < 0) return flag;
+  if (flag) {
+    w->length = start, w->by_value = 1;
+    append(w, value, (size_t)snprintf(value, sizeof value, "%.17g", (double)e->value));
+  }
+  w->enclosed = !flag;
+  if (!has || (!flag && !plain)) return 0;
+  w->enclosed = 0;
+  append(w, value,
+         (size_t)snprintf(value, sizeof value, "*(1 %s)", languageDimensionText(&e->d, unit)));
+  return 0;
+}
+
+/* Returns 0 or an error code. */
+static int rewrite(Rewriting *w, Scope *scope, const char *text) {
+  for (const char *c = text; *c && !w->failed;) {
+    const char *start = c;
+    Dimension d       = {{0, 0, 0}, 0};
+    Wrong wrong;
+    long double factor;
+    int exponent, i = 0;
+    const size_t length = cpNameLength(c);
+    if (length == 0) {
+      char *end;
+      if (*c != '.' && (*c < '0' || *c > '9')) {
+        append(w, c++, 1);
+        continue;
+      }
+      strtod(c, &end); /* and its unit */
+      c = end + strspn(end, " \t\r\n");
+      if ((!isalpha((unsigned char)*c) && *c != '%') ||
+          languageUnit(&c, c, &d, &exponent, &factor, &wrong))
+        c = end;
+      append(w, start, (size_t)(c - start));
+      continue;
+    }
+    c += length;
+    while (i < w->n && (strncmp(w->name[i], start, length) || w->name[i][length])) i++;
+    if (i < w->n && !w->nested) {
+      append(w, w->as[i], strlen(w->as[i]));
+      continue;
+    }
+    Scope *of      = scope;
+    const Entry *e = NULL;
+    for (; of; of = of->outer) {
+      e = of->capacity > 0 ? entryOf(of, start, length) : NULL;
+      if (e && e->name) break;
+    }
+    if (!of) append(w, start, length); /* a function of the language, or pi */
+    else if (!e->text) w->lost = 1;
+    else {
+      if (of == w->top) {
+        w->uses = 1;
+        if (i < w->n) w->lost = 1;
+        append(w, start, length);
+      } else {
+        w->nested++;
+        const int flag = rewriteEntry(w, of, e);
+        w->nested--;
+        if (flag) return flag;
+      }
+    }
+  }
+  return w->failed ? CP_MEM_FAIL : 0;
+}
+
+int cpScopeRewrite(Scope *scope, const Scope *top, const char *text, int n, const char *const *name,
+                   const char *const *as, char **out, int *uses) {
+  Rewriting w = {.top = top, .n = text ? n : 0, .name = name, .as = as};
+  append(&w, "", 0);
+  const Entry *e = text ? NULL : entryOf(scope, *name, strlen(*name));
+  int flag = w.failed ? CP_MEM_FAIL : text ? rewrite(&w, scope, text) : rewriteEntry(&w, scope, e);
+  if (!flag) flag = w.failed ? CP_MEM_FAIL : w.lost;
+  *uses = w.uses ? w.by_value ? 2 : 1 : 0;
+  *out  = flag ? NULL : w.text;
+  if (!flag && !text && w.enclosed) { /* all of it, "(60 mm)" */
+    memmove(w.text, w.text + 1, w.length);
+    w.text[w.length - 2] = '\0';
+  }
+  if (flag) free(w.text);
+  return flag;
 }
 
 /* ---- the nearest name ---- */

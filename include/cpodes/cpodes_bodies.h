@@ -1041,6 +1041,8 @@ typedef struct {
   const char *named;
   int writes; /**< in: 1 if the mechanism is wanted as a YAML file, 2: as a file in MJCF, 3: URDF, 4: SDF, these only in space */
   const char *written; /**< out: that file, or NULL. It has all elements, and lists as comments what the file has beside them;
+                          of a YAML file it has the parameters, with those of included files in place of their names, and expressions
+                          of numbers and of functions, and lists where numbers stand for such an expression;
                           functions, which have no text, are missing, and listed. MJCF says less: loops by ball joints, hinges and
                           welds, what acts on single coordinates, and contacts of shapes; bodies are where all coordinates are 0, and the
                           keyframe "start" has the start. URDF says less still: a tree from the link "world", limits, damping, dry friction
