@@ -46,6 +46,8 @@ int Engine::setConvergence(double coefficient) {
   return CVodeSetNonlinConvCoef(CPIntegratorGetCVodeMem(mem), coefficient);
 }
 
+int Engine::setFirstStep(double h) { return CVodeSetInitStep(CPIntegratorGetCVodeMem(mem), h); }
+
 int Engine::setMaxOrder(int order) { return CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), order); }
 
 int Engine::step(double stop, N_Vector y, double *t) {

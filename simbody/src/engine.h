@@ -27,6 +27,9 @@ public:
   int setWeights(CVEwtFn weights) { return CPIntegratorWFtolerances(mem, weights); }
   /** The size of the first step and the bounds of all steps; 0: none. */
   int setStepSizes(double first, double least, double most);
+  /** The size of the first step of a multistep method, if the start is no singular position; 0: CVODES chooses. To be called after
+   * each start. */
+  int setFirstStep(double h);
   /** The convergence coefficient of a multistep method; to be called after a start. */
   int setConvergence(double coefficient);
   /** The highest order of a multistep method; to be called after a start. */

@@ -323,6 +323,30 @@ bool Mechanism::leadsOn(double t, N_Vector from, double step) {
   return true;
 }
 
+/* The error of Euler's method, h^2 q'' / 2, is to be a hundredth of the tolerance (Hairer, Norsett and Wanner, Solving Ordinary
+ * Differential Equations I, section II.4) after the step that follows the first one: Adams needs a first step that is much
+ * shorter, since its error stays in the history, and CVODES lets the next one be GROWTH times as long. */
+double Mechanism::firstStep(double t, N_Vector from) {
+  const double GROWTH = 1e4, ERROR = 0.01;
+  const double *const x = N_VGetArrayPointer(from);
+  double moved = 0.0, curved = 0.0; /* sums of squares, of y' and q'' */
+  try {
+    at(t, x, x + nq, x + nq + nu);
+    accelerate();
+    Vector second; /* N u', which is q'' but for terms in u */
+    matter.multiplyByN(work, false, work.getUDot(), second);
+    const Vector rate = work.getYDot();
+    for (int k = 0; k < nq + nu + nz; k++) {
+      const double weight = weightOf(k, x[k]);
+      moved += std::pow(rate[k] * weight, 2);
+      if (k < nq) curved += std::pow(second[k] * weight, 2) / nq;
+    }
+  } catch (const std::exception &) { return 0.0; }
+  const double h =
+      std::min(1.0 / std::sqrt(moved), std::sqrt(2.0 * ERROR / std::sqrt(curved)) / GROWTH);
+  return isFinite(h) ? h : 0.0;
+}
+
 /* ---- cpodes' functions ---- */
 
 struct Mechanism::Functions {
@@ -411,10 +435,10 @@ struct Mechanism::Functions {
       for (int i = 0; i < m.na; i++) b[m.row(i)] = -minus[i];
       if (m.held.empty() && m.driven.empty() && m.pushed.empty()) return;
       m.accelerate();
-      const Vector &udot = m.work.getUDot();
-      const Matrix &Gt   = m.transposed();
+      const Vector &udot      = m.work.getUDot();
+      const Matrix &transpose = m.transposed();
       for (int k : m.held)
-        for (int i = 0; i < m.na; i++) b[m.row(i)] -= Gt(k, i) * udot[k];
+        for (int i = 0; i < m.na; i++) b[m.row(i)] -= transpose(k, i) * udot[k];
       double *of = b + m.nv;
       for (int k : m.driven) *of++ = udot[k];
       of += m.na - m.nv;
@@ -424,9 +448,9 @@ struct Mechanism::Functions {
   static int constraintMatrix(double t, const double *q, SUNMatrix A, void *data) {
     return guarded(data, [=](Mechanism &m) {
       m.at(t, q);
-      const Matrix &Gt = m.transposed();
+      const Matrix &transpose = m.transposed();
       for (int j = 0; j < m.nu; j++)
-        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, m.row(i), j) = Gt(j, i);
+        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, m.row(i), j) = transpose(j, i);
       for (int k : m.held)
         for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, m.row(i), k) = 0.0;
       int i = m.nv;

@@ -45,6 +45,9 @@ public:
   bool auxiliaryDependsOnPositions();
   /** Does an explicit step of this size from (t, y) change each z by less than its error may be? */
   bool leadsOn(double t, N_Vector y, double step);
+  /** A size for the first step of Adams from (t, y), in which y changes by no more than its tolerance; 0 if u' has no value
+   * or nothing moves. Its only realization is that of the start, which the first step needs as well. */
+  double firstStep(double t, N_Vector y);
   /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);
   bool fits(const SimTK::State &state) const;
