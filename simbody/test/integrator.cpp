@@ -238,7 +238,7 @@ START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
 END_TEST
 
 /* y' at the start and that of the correction: the size of the first step takes none of its own, neither at rest nor after a
- * handler has changed speeds. CVODES' own choice takes two or three more, and at rest as many more of its components. */
+ * handler has changed speeds. CVODES' own choice takes two or three more. */
 START_TEST(the_size_of_the_first_step_of_adams_takes_no_realization) {
   Model m;
   std::vector<MobilizedBody::Pin> joints = hangLeg(m);
