@@ -174,6 +174,44 @@ START_TEST(a_ball_loses_energy_until_it_rests) {
 }
 END_TEST
 
+/* ---- a block that slides to its end ---- */
+
+/* Its lowest velocity is 1 / SLOWEST. Far below that all is well: integrators probe root functions at states nearby, off by 1e-2. */
+enum { SLOWEST = 50 };
+
+static int fast_only(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)z, (void)user_data;
+  f[0] = 0, f[1] = -g;
+  return u[0] > 0.6 / SLOWEST && u[0] < 1.0 / SLOWEST;
+}
+
+/* A force cannot be evaluated at some low velocities. Friction mu g brings a block with the velocity 1 to them, where the integrator finds no
+ * step; an impulse of friction in a step of 1/20 s takes the block from there to rest. It comes to rest where v^2 / 2 = mu g x, up
+ * to the way within that step. Without time stepping the run ends. */
+START_TEST(time_stepping_takes_over_where_the_integrator_finds_no_step) {
+  const int with             = _i % 2;
+  Body body                  = {.m = 1, .J = 1, .g = g, .npoints = 1};
+  CPEquations model          = floor_body_model(&body);
+  const CPContactPoint floor = {CP_SIZED(CPContactPoint), .name = "floor", .tangent = 1,
+                                .ntangents = 1, .law.mu = 0.4};
+  const sunrealtype y0[] = {0, 0, 0, 1, 0, 0}, end = 1 / (2 * 0.4 * g);
+  model.f  = fast_only;
+  Run *run = run_start(&model, &body, 1, &floor, y0, _i / 2, 1e-3);
+  ck_assert_int_eq(CPIntegratorSetMaxStep(run_integrator(run), 0.001),
+                   CP_SUCCESS); /* No step skips these velocities. */
+  if (with) ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 2, 0.4), CP_SUCCESS);
+  const int flag = run_solve(run, 1);
+  if (with) {
+    ck_assert_msg(flag >= 0, "%d: %s", flag, run->log.text);
+    ck_assert_int_eq(stats_of(run).nintervals, 1);
+    ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_STICKING);
+    ck_assert_double_eq_tol(entries(run->y)[0], end, 0.05 / SLOWEST + 1e-3);
+  } else ck_assert_int_lt(flag, 0);
+  run_free(&run);
+}
+END_TEST
+
 /* A duration far beyond that of the run does not make steps longer than flights: the first step is
  * a quarter of the mean time between the impacts at t1, 2 t1, 2.5 t1 and 2.75 t1, of which the last
  * is one too many. Longer steps are twice as long as the one before. */
@@ -294,6 +332,8 @@ TEST_SUITE(time_stepping) {
   tcase_add_loop_test(tc, a_stretch_may_be_cut_by_outputs_and_steps, 0, METHODS);
   tcase_add_loop_test(tc, a_failure_in_a_stretch_is_repaired, 0, 2 * 5);
   tcase_add_loop_test(tc, a_ball_loses_energy_until_it_rests, 0, METHODS);
+  tcase_add_loop_test(tc, time_stepping_takes_over_where_the_integrator_finds_no_step, 0,
+                      2 * METHODS);
   tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
   tcase_add_loop_test(tc, no_gap_is_negative_after_any_step, 0, METHODS);
   tcase_add_test(tc, limits_that_are_none_are_refused);
