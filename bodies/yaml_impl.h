@@ -26,7 +26,7 @@ typedef enum {
   TOUCH,       /* what a contact has on side b */
   IN,          /* "space" or "bodies" */
   COORDINATE,  /* a name, or [name, k] */
-  COORDINATES, /* 2 ... CP_MOST_COUPLED */
+  COORDINATES, /* 1 ... MOST_SUMMED */
   RATIOS,      /* as many numbers */
   NODES,       /* of a rope, as many as `counts` after them */
   MOTIONS,     /* of a joint by functions, the same */
@@ -64,6 +64,8 @@ typedef struct {
   sunrealtype omega_body[3];
 } BodyKeys;
 
+enum { MOST_SUMMED = 32 }; /* coordinates of a tendon of a file; couplers may have fewer (CP_MOST_COUPLED) */
+
 typedef struct {
   CPDrive drive; /* first, as the body above */
   sunrealtype motion;
@@ -71,8 +73,8 @@ typedef struct {
 
 typedef struct {
   CPCoupler coupler; /* first, as the body above */
-  CPCoordinate of[CP_MOST_COUPLED];
-  sunrealtype ratio[CP_MOST_COUPLED], function;
+  CPCoordinate of[MOST_SUMMED];
+  sunrealtype ratio[MOST_SUMMED], function;
 } CouplerKeys;
 
 typedef struct {
@@ -117,8 +119,8 @@ typedef struct {
 
 typedef struct {
   CPTendon tendon; /* first, as the body above */
-  CPCoordinate of[CP_MOST_COUPLED];
-  sunrealtype ratio[CP_MOST_COUPLED];
+  CPCoordinate of[MOST_SUMMED];
+  sunrealtype ratio[MOST_SUMMED];
   PathKeys path;
 } TendonKeys;
 

@@ -467,7 +467,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   case NODES: return readNodes(r, n, f, (PathKeys *)(void *)at);
   case MESH_FILE: return readMesh(r, n, f, (const sunrealtype **)(void *)at);
   case POINTS: return readPoints(r, n, f, (const sunrealtype **)(void *)at);
-  case RATIOS: return yamlNumbers(r, n, f, 1, CP_MOST_COUPLED, "1 to 8", x);
+  case RATIOS: return yamlNumbers(r, n, f, 1, MOST_SUMMED, "1 to 32", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};
     return readFormula(r, n, f, 1, second, &unit[r->angle], 0, x);
@@ -475,9 +475,9 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   case COORDINATES:
     if (n->type != YAML_SEQUENCE_NODE ||
         n->data.sequence.items.top - n->data.sequence.items.start < 1 ||
-        n->data.sequence.items.top - n->data.sequence.items.start > CP_MOST_COUPLED)
+        n->data.sequence.items.top - n->data.sequence.items.start > MOST_SUMMED)
       return yamlWrong(r, n->start_mark, "%s must be a list of coordinates, at most %d", f->key,
-                       CP_MOST_COUPLED);
+                       MOST_SUMMED);
     for (int i = 0; i < n->data.sequence.items.top - n->data.sequence.items.start; i++)
       if (yamlCoordinate(r, yamlNode(r, n->data.sequence.items.start[i]), f->key,
                          (CPCoordinate *)(void *)at + i))

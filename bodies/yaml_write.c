@@ -343,7 +343,7 @@ static const char *lost(const CPElement *e) {
     int divided            = tendon->function != NULL;
     for (int k = 0; k < tendon->nnodes - 1 && tendon->divisor; k++)
       divided = divided || tendon->divisor[k] != 1;
-    return divided || tendon->nnodes > CP_MOST_NODES || tendon->ncoordinates > CP_MOST_COUPLED
+    return divided || tendon->nnodes > CP_MOST_NODES || tendon->ncoordinates > MOST_SUMMED
                ? missing_tendon
                : NULL;
   }

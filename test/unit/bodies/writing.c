@@ -189,6 +189,25 @@ static const char robot[] =
 START_TEST(everything_of_a_robot_is_written) { assert_written("r.xml", robot); }
 END_TEST
 
+/* More coordinates than a coupler may have, as in tails and spines of animals */
+START_TEST(a_tendon_of_many_coordinates_is_written) {
+  enum { JOINTS = 12 };
+  char text[4000] = "<mujoco><worldbody>", sum[2000] = "";
+  for (int i = 0; i < JOINTS; i++) {
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "<body name='b%d' pos='.1 0 0'><joint name='j%d' axis='0 1 0'/>" BALL, i, i);
+    snprintf(sum + strlen(sum), sizeof sum - strlen(sum), "<joint joint='j%d' coef='1.%d'/>", i, i);
+  }
+  for (int i = 0; i < JOINTS; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "</body>");
+  snprintf(text + strlen(text), sizeof text - strlen(text),
+           "</worldbody><tendon><fixed name='tail' stiffness='3'>%s</fixed></tendon>"
+           "<actuator><motor name='pull' tendon='tail'/></actuator></mujoco>",
+           sum);
+  assert_written("r.xml", text);
+}
+END_TEST
+
 /* Tendons of one and of two coordinates, and along a path that wraps around a geom on the side of a site, with what acts on them.
  * divisor: what stands behind the first site */
 #define PULLED(divisor)                                                                    \
@@ -543,6 +562,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, a_file_and_what_is_written_of_it_are_the_same);
   tcase_add_test(tc, parameters_and_expressions_are_written);
   tcase_add_test(tc, everything_of_a_robot_is_written);
+  tcase_add_test(tc, a_tendon_of_many_coordinates_is_written);
   tcase_add_test(tc, tendons_and_what_acts_on_them_are_written);
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, functions_are_written);
