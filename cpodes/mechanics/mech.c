@@ -177,8 +177,11 @@ static int createMatrices(CPMech mech) {
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
-  const CPSaddleOptions options = {
-      .type = mech->options.linsol, .shortest = 1, .finest = CP_ROUNDED, .memo = mech->model->memo};
+  const CPSaddleOptions options = {.type     = mech->options.linsol,
+                                   .shortest = 1,
+                                   .cancels  = mech->eq->typical > 0.0,
+                                   .finest   = CP_ROUNDED,
+                                   .memo     = mech->model->memo};
   return cpSaddleCreate(&mech->kkt, options,
                         mech->motions->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
                         mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A);

@@ -21,6 +21,7 @@ static int create(CPSaddle s) {
   const int sparse              = s->A.start && (s->has_matrix || cpSaddleKeepsPattern(s->first));
   const CPSaddleOptions options = {.type     = sparse ? CP_LINSOL_SPARSE : CP_LINSOL_QR,
                                    .shortest = !sparse && s->options.shortest,
+                                   .cancels  = s->options.cancels,
                                    .finest   = s->options.finest,
                                    .memo     = s->options.memo};
   const int flag                = cpSaddleCreate(&s->judge, options, NULL, &s->A);

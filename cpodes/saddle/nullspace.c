@@ -21,13 +21,14 @@
 
 /* r: rank, p: rows in use */
 typedef struct {
-  double *QR;    /* n x p: reflectors and R */
-  double *V, *B; /* n x r */
-  double *T;     /* r x r: T^{-1}, upper triangle */
-  double *tau;   /* [p] */
-  double *scale; /* [p] diagonal of D */
-  double *s;     /* [n] scales of the coordinates: diagonal of S */
-  int *pivot;    /* [p] column k of A^T D Pi is row pivot[k] of the rows in use */
+  double *QR;     /* n x p: reflectors and R */
+  double *V, *B;  /* n x r */
+  double *T;      /* r x r: T^{-1}, upper triangle */
+  double *tau;    /* [p] */
+  double *scale;  /* [p] diagonal of D */
+  double *length; /* [p] lengths of the columns of A^T D */
+  double *s;      /* [n] scales of the coordinates: diagonal of S */
+  int *pivot;     /* [p] column k of A^T D Pi is row pivot[k] of the rows in use */
   /* p x (p - r): orthonormal basis of the null space of A^T, for the shortest mu */
   double *N;
   double *work; /* [lwork] */
@@ -55,7 +56,7 @@ static int create(CPSaddle s) {
   c->lwork = 2 * s->m + (s->m + 1) * BLOCK; /* dgeqp3 needs the most */
   CP_ARRAYS(arena, n * m, &c->QR, &c->V, &c->B);
   CP_NEW(arena, c->T, m * m);
-  CP_ARRAYS(arena, m, &c->tau, &c->scale, &c->w);
+  CP_ARRAYS(arena, m, &c->tau, &c->scale, &c->length, &c->w);
   CP_ARRAYS(arena, n, &c->s, &c->g, &c->x);
   CP_NEW(arena, c->pivot, m);
   CP_NEW(arena, c->N, s->options.shortest ? m * m : 0);
@@ -82,12 +83,18 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
  * lost their order where it changed from stage to stage. */
 #define LATER 0.1
 
-/* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. As the columns
- * have about unit length, |R_kk| over it is the sine of column k's angle to the columns before it. If it is
+/* If entries cancel, rows below this part of the longest one come after others on which they may depend: in coordinates of joints the
+ * gradient of a row of a closed loop passes through zero as the loop turns, and its roundoff, that of the poses, does not. What is left of
+ * the digits is more than half of them. */
+static const double SHORT = 0x1p-6;
+
+/* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. |R_kk| over the length of column k, 1 or a little less,
+ * but for short rows, is the sine of its angle to the columns before it. If it is
  * known which rows are independent, their columns come first. */
 static void factorRows(CPSaddle s, Nullspace *c) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
   const double later = s->options.shortest ? LATER / m : 0.0;
+  double longest     = 0.0;
   int info = 0, k = 0;
   cpSaddleGather(s, c->QR, (size_t)n, 1);
   for (int i = 0; i < m; i++) {
@@ -95,14 +102,22 @@ static void factorRows(CPSaddle s, Nullspace *c) {
     scaleForward(c, row, n);
     const double largest = cpLargest(row, n);
     for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
-    c->scale[i] = largest > 0.0 ? (1.0 - later * i) / (largest * sqrt(sum)) : 1.0;
+    c->length[i] = largest * sqrt(sum);
+    longest      = fmax(longest, c->length[i]);
+  }
+  for (int i = 0; i < m; i++) {
+    double *row = c->QR + (size_t)i * (size_t)n;
+    const double part =
+        s->options.cancels ? fmin(1.0, fmax(c->length[i] / (SHORT * longest), SHORT)) : 1.0;
+    c->scale[i] = c->length[i] > 0.0 ? (1.0 - later * i) * part / c->length[i] : 1.0;
     for (int j = 0; j < n; j++) row[j] *= c->scale[i];
+    c->length[i] *= c->scale[i];
   }
   for (int i = 0; i < m; i++) c->pivot[i] = s->is_judged && !s->is_dependent[s->row[i]];
   F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
   for (const int most = s->is_judged ? s->rank : kmax; k < most; k++) {
-    const double sine = fabs(c->QR[(size_t)k * (size_t)(n + 1)]) / (1.0 - later * c->pivot[k]);
+    const double sine = fabs(c->QR[(size_t)k * (size_t)(n + 1)]) / c->length[c->pivot[k]];
     if (!(sine > s->ranktol)) break;
     s->sine = fmin(s->sine, sine);
   }

@@ -42,6 +42,9 @@ typedef struct {
   /* 1: a W that the first solver finds indefinite is refused, even if it is definite on the null
    * space of A */
   int definite;
+  /* 1: rows have the roundoff of entries that cancel, as in coordinates of joints, and so a row that is short beside others is known to
+   * fewer digits */
+  int cancels;
   /* lower bound of ranktol: the sine of an angle between rows that may be roundoff alone */
   double finest;
   int whole; /* 1: most rows are in use at any time, even if they are more than twice as many as the coordinates */

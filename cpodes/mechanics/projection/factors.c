@@ -285,6 +285,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   CPSaddleOptions options = {.type       = linsol,
                              .may_change = linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
+                             .cancels    = mech->eq->typical > 0.0,
                              .finest     = CP_ROUNDED,
                              .memo       = mech->model->memo};
   freeSolver(f);
