@@ -20,8 +20,10 @@ static int create(CPCheck *check) {
   CP_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
   CP_ARRAYS(arena, mech->nz, &at->z, &near->z, &along->z);
   CP_ARRAYS(arena, mech->m, &at->lambda, &near->lambda, &along->lambda);
-  CP_ARRAYS(arena, most, &check->given, &check->expected[0], &check->expected[1], &check->value,
+  CP_ARRAYS(arena, most, &check->given, &check->expected, &check->value, &check->centre,
             &check->terms, &check->largest_terms, &check->e, &check->w, &check->x);
+  for (int k = 0; k < CP_CHECK_STEPS; k++)
+    for (int of = 0; of < CP_CHECK_SIDES; of++) CP_NEW(arena, check->differences[k].from[of], most);
   CP_NEW(arena, check->skipped, most);
   CP_NEW(arena, check->row, most);
   const int flag = cpMatOwn(arena, &check->A);

@@ -24,6 +24,12 @@ typedef struct {
   int where;
 } CPCheckRow;
 
+/* A column of derivatives by differences: central ones, and from either side */
+enum { CP_CHECK_CENTRAL, CP_CHECK_ABOVE, CP_CHECK_BELOW, CP_CHECK_SIDES, CP_CHECK_STEPS = 2 };
+typedef struct {
+  double *from[CP_CHECK_SIDES]; /* [most] each */
+} CPCheckDerivatives;
+
 typedef struct {
   CPArena arena;
   CPMech mech;
@@ -34,10 +40,10 @@ typedef struct {
   CPMat A;   /* m x nu at the point; empty with operators */
   int moved; /* 1: positions are not those of the state */
   double *q_state, *u_state; /* [nq], [nu] of the state */
-  /* [most] compare.c: given and expected are the columns compared, expected with the derivatives by
-   * steps of two sizes; value is a function, terms the sizes of its terms, and largest_terms the
-   * largest of these */
-  double *given, *expected[2], *value, *terms, *largest_terms;
+  /* [most] compare.c: given and expected are the columns compared; value is a function, centre that where it is differentiated, terms
+   * the sizes of its terms, and largest_terms the largest of these */
+  double *given, *expected, *value, *centre, *terms, *largest_terms;
+  CPCheckDerivatives differences[CP_CHECK_STEPS];
   double *e, *w, *x; /* [most] workspace for filling a column */
   char *skipped;     /* [most] */
   CPCheckRow *row;   /* [most] */

@@ -12,10 +12,13 @@
 
 /* Steps, as parts of the distance in which the state changes by its own size. With the first step,
  * truncation is (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and
- * roundoff is 1e-13 of the terms; with the second step the figures are k = 1700 and 4e-12. Of the
- * two derivatives, the one nearer to the compared value counts, because it cannot agree by
- * chance. */
-static const double STEP[2] = {2.0e-3, 6.0e-5};
+ * roundoff is 1e-13 of the terms; with the second step the figures are k = 1700 and 4e-12. A function
+ * may bend at the state: a ball lies beside the end of a capsule, and on one side of it the nearest
+ * point is on the cylinder. It then has two derivatives, from either side, whose differences of third
+ * order have (h k)^3 / 4. Of all these, the one nearest to the compared value counts, because it cannot
+ * agree by chance. */
+static const double STEP[CP_CHECK_STEPS] = {2.0e-3, 6.0e-5};
+static const double FROM_ONE_SIDE[3]     = {3.0, -3.0 / 2.0, 1.0 / 3.0}; /* of f(k h) - f(0) */
 
 /* An entry matters if it changes the function by CP_CHECK_LIMIT of its terms over that distance. Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of
  * inertia. Such terms have the size (M u)_i u_i, and their roundoff in a difference quotient with
@@ -139,24 +142,32 @@ static double exactStep(double t, double h) {
   return step > 0.0 ? step : far * DBL_EPSILON;
 }
 
-/* derivative = sum over k of w_k (f(k h) - f(-k h)) / h along the direction */
-static int differentiate(CPCheck *check, const CPComparison *c, double h, double *derivative) {
+/* Evaluates the function at tau along the direction. */
+static int evaluateAlong(CPCheck *check, const CPComparison *c, double tau) {
   const CPMech mech     = check->mech;
   const CPCheckPoint *x = &check->at, *d = &check->along;
   CPCheckPoint *near = &check->near;
-  memset(derivative, 0, (size_t)c->rows * sizeof *derivative);
+  near->t            = x->t + tau * d->t;
+  move(x->q, tau, d->q, mech->nq, near->q);
+  move(x->u, tau, d->u, mech->nu, near->u);
+  move(x->z, tau, d->z, mech->nz, near->z);
+  move(x->lambda, tau, d->lambda, mech->m, near->lambda);
+  return evaluate(check, c->value, c->rows);
+}
+
+/* Along the direction, central: sum over k of w_k (f(k h) - f(-k h)) / h; from one side: sum of w_k (f(+-k h) - f(0)) / (+-h), with
+ * f(0) in check->centre */
+static int differentiate(CPCheck *check, const CPComparison *c, double h, CPCheckDerivatives *d) {
+  for (int of = 0; of < CP_CHECK_SIDES; of++)
+    memset(d->from[of], 0, (size_t)c->rows * sizeof *d->from[of]);
   for (int k = 1; k <= 3; k++)
     for (int sign = 1; sign >= -1; sign -= 2) {
-      const double tau = sign * k * h;
-      near->t          = x->t + tau * d->t;
-      move(x->q, tau, d->q, mech->nq, near->q);
-      move(x->u, tau, d->u, mech->nu, near->u);
-      move(x->z, tau, d->z, mech->nz, near->z);
-      move(x->lambda, tau, d->lambda, mech->m, near->lambda);
-      const int flag = evaluate(check, c->value, c->rows);
+      const int flag = evaluateAlong(check, c, sign * k * h);
+      double *side   = d->from[sign > 0 ? CP_CHECK_ABOVE : CP_CHECK_BELOW];
       if (flag) return flag;
       for (int i = 0; i < c->rows; i++) {
-        derivative[i] += sign * cpSixthOrder[k - 1] / h * check->value[i];
+        d->from[CP_CHECK_CENTRAL][i] += sign * cpSixthOrder[k - 1] / h * check->value[i];
+        side[i] += sign * FROM_ONE_SIDE[k - 1] / h * (check->value[i] - check->centre[i]);
         check->largest_terms[i] = fmax(check->largest_terms[i], check->terms[i]);
       }
     }
@@ -179,10 +190,12 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   distance           = reachOf(x->lambda, d->lambda, mech->m, distance);
   if (isinf(distance)) distance = 1.0;
   memset(check->largest_terms, 0, (size_t)c->rows * sizeof *check->largest_terms);
-  for (int k = 0; !flag && k < 2; k++)
+  flag = evaluateAlong(check, c, 0.0);
+  if (!flag) memcpy(check->centre, check->value, (size_t)c->rows * sizeof *check->centre);
+  for (int k = 0; !flag && k < CP_CHECK_STEPS; k++)
     flag = differentiate(check, c,
                          d->t != 0.0 ? exactStep(x->t, STEP[k] * distance) : STEP[k] * distance,
-                         check->expected[k]);
+                         &check->differences[k]);
   /* Differences of p do not see motions that change coordinates of a known size by their roundoff. */
   const int of_p    = c->value == CP_VALUE_P && c->along == CP_ALONG_MOTION;
   const double lost = of_p ? CP_UROUND * mech->eq->typical *
@@ -219,20 +232,27 @@ static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *exp
   return CP_SUCCESS;
 }
 
-static double nearer(double given, double a, double b) {
-  return fabs(given - a) < fabs(given - b) ? a : b;
+/* Of the derivatives of row i, with both steps, the one that is nearest to x. sides: CP_CHECK_SIDES, or 1 for the central ones alone */
+static double nearest(const CPCheck *check, int i, int sides, double x) {
+  double best = INFINITY;
+  for (int k = 0; k < CP_CHECK_STEPS; k++)
+    for (int of = 0; of < sides; of++) {
+      const double d = check->differences[k].from[of][i];
+      if (!(fabs(x - best) <= fabs(x - d))) best = d;
+    }
+  return best;
 }
 
 static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
-  const double *given = c->given_vector ? c->given_vector : check->given;
-  const double *a = check->expected[0], *b = check->expected[1];
-  int flag = CP_SUCCESS;
-  if (!c->given_vector && !c->pattern) flag = givenColumn(check, c, j, check->expected[0]);
-  if (c->expected_vector) a = b = c->expected_vector;
-  else if (c->is_symmetric) b = a;
-  else if (!flag) flag = differentiateColumn(check, c, j);
+  const double *given    = c->given_vector ? c->given_vector : check->given;
+  const double *expected = c->is_symmetric ? check->expected : c->expected_vector;
+  int flag               = CP_SUCCESS;
+  if (!c->given_vector && !c->pattern) flag = givenColumn(check, c, j, check->expected);
+  if (!expected && !flag) flag = differentiateColumn(check, c, j);
   for (int i = 0; !flag && i < c->rows; i++) {
-    const double d     = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
+    const double d     = expected     ? expected[i]
+                         : c->pattern ? nearest(check, i, 1, 0.0) /* a bend is an entry, too */
+                                      : nearest(check, i, CP_CHECK_SIDES, given[i]);
     const double x     = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
     const double error = fabs(x - d);
     CPCheckRow *row    = &check->row[i];

@@ -51,7 +51,7 @@ typedef struct {
 } Pair;
 
 static int comparePair(CPCheck *check, const Pair *p) {
-  double *x = check->x, *e = check->e, *w = check->w, *expected = check->expected[0];
+  double *x = check->x, *e = check->e, *w = check->w, *expected = check->expected;
   unsigned state       = 1u;
   int flag             = CP_SUCCESS;
   const CPComparison c = {.given           = p->given,

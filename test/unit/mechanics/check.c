@@ -551,6 +551,68 @@ START_TEST(entry_that_a_pattern_lacks_is_found) {
 }
 END_TEST
 
+/* ---- a function that bends at the state ---- */
+
+/* M = 1 and v = (1 + |q_0|) u_1: at q_0 = 0 the rate of v is |u_0| u_1, with the sign of the side from which it is taken. */
+static const double *slope_of_bend;
+
+static int bend_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  for (int i = 0; i < 2; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int bend_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)data;
+  SM_ELEMENT_D(A, 0, 1) = 1 + fabs(q[0]);
+  return 0;
+}
+
+static int bend_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)data;
+  f[0] = f[1] = 0;
+  return 0;
+}
+
+static int bend_velocity(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                         void *data) {
+  (void)t, (void)data;
+  v[0] = (1 + fabs(q[0])) * u[1];
+  return 0;
+}
+
+static int bend_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                  void *data) {
+  (void)t, (void)data;
+  b[0] = -(q[0] != 0 ? copysign(1, q[0]) : *slope_of_bend) * u[0] * u[1];
+  return 0;
+}
+
+/* Such is the velocity of a ball along a capsule, beside the end of which it lies. */
+START_TEST(derivative_from_one_side_is_right_where_a_function_bends) {
+  static const double slopes[] = {1, -1, 2};
+  CPMechReport report          = CP_INIT(CPMechReport);
+  CPEquations equations        = {CP_SIZED(CPEquations), .nu = 2,          .nv = 1,
+                                  .M = bend_mass,        .A = bend_matrix, .f = bend_forces,
+                                  .v = bend_velocity,    .b = bend_b};
+  N_Vector y                   = N_VNew_Serial(4, test_context);
+  const int is_right           = fabs(slopes[_i]) == 1;
+  slope_of_bend                = &slopes[_i];
+  N_VConst(0, y);
+  N_VGetArrayPointer(y)[2] = 1;
+  CPModel model            = CPModelCreate(&equations);
+  CPMech mech              = CPMechCreate(model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  const int flag = CPMechCheck(mech, 0, y, &report);
+  ck_assert_int_eq(flag, is_right ? CP_SUCCESS : CP_MECH_B_WRONG);
+  if (is_right) ck_assert_double_lt(report.b_v, GOOD);
+  CPMechFree(&mech);
+  CPModelFree(&model);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* ---- failures ---- */
 
 START_TEST(bad_arguments_are_refused) {
@@ -611,6 +673,7 @@ TEST_SUITE(check) {
   tcase_add_loop_test(tc, wrong_function_is_found_by_name, 0, 2 * FOUNDS);
   tcase_add_loop_test(tc, unsymmetric_mass_gives_no_accelerations, 0, 2);
   tcase_add_test(tc, entry_that_a_pattern_lacks_is_found);
+  tcase_add_loop_test(tc, derivative_from_one_side_is_right_where_a_function_bends, 0, 3);
   tcase_add_test(tc, bad_arguments_are_refused);
   tcase_add_test(tc, failing_function_is_named);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2);
