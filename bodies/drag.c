@@ -46,13 +46,14 @@ int boxLaw(const sunrealtype *p, const Places *at, Loads *out) {
 }
 
 /* Carlson's integral R_D(x, y, z) = 3/2 int_0^inf dt / (sqrt((t + x) (t + y)) (t + z)^(3/2)), by duplication (B. C. Carlson, Numerical
- * Algorithms 10, 1995): the arguments come closer by a factor of 4 each time, until the terms of order 6 of the series are below roundoff. */
+ * Algorithms 10, 1995): the arguments come closer by a factor of 4 each time, until the terms of order 6 of the series are below roundoff. NaN if all
+ * arguments are 0 or infinite. */
 static sunrealtype integralD(sunrealtype x, sunrealtype y, sunrealtype z) {
   sunrealtype sum = 0, part = 1, mean, a, b, c;
   for (;;) {
     mean = (x + y + 3 * z) / 5;
     a = 1 - x / mean, b = 1 - y / mean, c = -(a + b) / 3;
-    if (fmax(fmax(fabs(a), fabs(b)), fabs(c)) < SUN_RCONST(2e-3)) break;
+    if (!(fmax(fmax(fabs(a), fabs(b)), fabs(c)) >= SUN_RCONST(2e-3))) break; /* also if NaN */
     const sunrealtype lambda = sqrt(x * y) + sqrt(x * z) + sqrt(y * z);
     sum += part / (sqrt(z) * (z + lambda));
     part /= 4;
@@ -67,8 +68,8 @@ static sunrealtype integralD(sunrealtype x, sunrealtype y, sunrealtype z) {
 
 /* Added masses and moments of an ellipsoid, per density of the fluid: V k_i / (2 - k_i), and V / 5 (r_j^2 - r_k^2)^2 (k_k - k_j) /
  * (2 (r_j^2 - r_k^2) + (r_j^2 + r_k^2) (k_j - k_k)), with Lamb's k_i = r_i r_j r_k int_0^inf dt / ((t + r_i^2) sqrt((t + r_i^2) (t + r_j^2)
- * (t + r_k^2))) */
-static void addedMasses(const sunrealtype *r, sunrealtype V, sunrealtype *m, sunrealtype *J) {
+ * (t + r_k^2))). Returns 1 if they are not finite, since half axes are 0, or so small or large that their products are. */
+static int addedMasses(const sunrealtype *r, sunrealtype V, sunrealtype *m, sunrealtype *J) {
   const sunrealtype square[3] = {r[0] * r[0], r[1] * r[1], r[2] * r[2]};
   sunrealtype kappa[3];
   for (int i = 0; i < 3; i++)
@@ -79,9 +80,10 @@ static void addedMasses(const sunrealtype *r, sunrealtype V, sunrealtype *m, sun
     const sunrealtype off = square[j] - square[k], turn = kappa[j] - kappa[k],
                       under = 2 * off + (square[j] + square[k]) * turn;
     m[i]                    = V * kappa[i] / (2 - kappa[i]);
-    J[i]                    = under != 0 ? -V / 5 * off * off * turn / under
-                                         : 0; /* zero of zero where both axes are equal */
+    J[i] = under != 0 ? -V / 5 * off * off * turn / under : 0; /* 0 where both axes are equal */
+    if (!isfinite(m[i]) || !isfinite(J[i])) return 1;
   }
+  return 0;
 }
 
 int ellipsoidLaw(const sunrealtype *p, const Places *at, Loads *out) {
@@ -93,7 +95,7 @@ int ellipsoidLaw(const sunrealtype *p, const Places *at, Loads *out) {
   sunrealtype m[3], J[3];
   TaylorVector v, w, n, P, L, M, f, t, lift;
   velocities(p, at, v, w);
-  addedMasses(r, V, m, J);
+  if (addedMasses(r, V, m, J)) return 1;
   wrenchZero(at, n), wrenchZero(at, P), wrenchZero(at, L), wrenchZero(at, M);
   wrenchZero(at, f), wrenchZero(at, t), wrenchZero(at, lift);
   for (int i = 0; i < 3; i++) {
@@ -111,8 +113,8 @@ int ellipsoidLaw(const sunrealtype *p, const Places *at, Loads *out) {
   Taylor slow     = wrenchConstant(at, 3 * pi * p[VISCOSITY] * D),
          turning  = wrenchConstant(at, pi * p[VISCOSITY] * D * D * D);
   const Taylor N2 = taylorDot(3, n, v), N4 = taylorDot(3, n, n);
-  if (N2.v > 0 &&
-      N4.v > 0) { /* At rest in the fluid these terms, which are of second order, vanish. */
+  /* At rest in the fluid these terms, which are of second order, vanish. */
+  if (N2.v > 0 && N4.v > 0) {
     const Taylor s2 = taylorDot(3, v, v), s = taylorRoot(&s2), over_2 = taylorInverse(&N2),
                  seen = taylorDot(1, &N4, &over_2), width = taylorRoot(&seen); /* A = pi width */
     Taylor hidden = wrenchConstant(at, p[SLENDER] * area), over_4 = taylorInverse(&N4),
@@ -158,6 +160,10 @@ int bodiesAddDrag(CPBodies b, const CPDrag *drag) {
                              numbers[k], is_ellipsoid && k >= SIZE && k < BLUNT);
     if (flag) return flag;
   }
+  sunrealtype m[3], J[3];
+  if (is_ellipsoid && addedMasses(s, 1, m, J))
+    return refused(b, CP_ILL_INPUT, "%s: half_axes of %g, %g and %g have no finite added masses",
+                   name, (double)s[0], (double)s[1], (double)s[2]);
   const CPMarker ground = {.axis = {0, 0, 1}};
   Pair pair             = {0};
   if ((flag = bodiesFindSides(b, name, NULL, drag->body, &pair)) ||

@@ -431,6 +431,29 @@ START_TEST(wrong_forces_and_drives_are_named) {
 }
 END_TEST
 
+/* Squares of such half axes are 0 or infinite, as are those of a parameter that becomes 0; the duplication of Carlson's integral must end. */
+START_TEST(half_axes_without_added_masses_end_in_a_failure) {
+  static const sunrealtype out[] = {1e-200, 1e200};
+  CPDrag drag                    = {CP_NEW_DRAG("air"), .body = "body", .density = 1};
+  CPMech mech;
+  sunrealtype *values;
+  for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < 3; k++) drag.half_axes[k] = out[i];
+    refused(CPBodiesAdd(bodies, &drag.head, NULL), CP_ILL_INPUT, "air", "half_axes");
+  }
+  for (int k = 0; k < 3; k++) drag.half_axes[k] = 1 + k;
+  ck_assert_int_eq(CPBodiesAdd(bodies, &drag.head, NULL), CP_SUCCESS);
+  N_Vector y = build_as(bodies, (CPFormulation)_i, &mech), ydot = N_VClone(y);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+  values[thing_named(bodies, CP_PARAMETER, "air.size_x")] = 0;
+  values[thing_named(bodies, CP_PARAMETER, "air.size_y")] = 0;
+  ck_assert_int_ne(CPMechRhs(0, y, ydot, mech), 0);
+  N_VDestroy(y), N_VDestroy(ydot);
+  CPMechFree(&mech);
+}
+END_TEST
+
 START_TEST(the_plane_refuses_what_leaves_it) {
   CPBodies plane = CPBodiesCreate(2, NULL);
   CPBody body    = good_body("body");
@@ -941,6 +964,8 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, a_loop_that_cannot_close_is_named);
   tcase_add_test(tc, a_failing_function_is_reported);
   tcase_add_test(tc, parameters_are_found_by_name);
+  tcase_add_loop_test(tc, half_axes_without_added_masses_end_in_a_failure, CP_ABSOLUTE,
+                      CP_JOINT_COORDINATES + 1);
   tcase_add_test(tc, names_of_things_lead_back_to_them);
   tcase_add_test(tc, joints_are_described);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
