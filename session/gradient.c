@@ -192,7 +192,8 @@ typedef struct {
   int ndirections;
   N_Vector *S;       /* [ndirections] */
   const Passage *to; /* at the end of the flight, or NULL */
-  /* where `to` has a margin: its rate, R' - f+, and [ng] the factors of the margin backwards; workspace, [5 (1 + nheld + n)] for derivatives of all three; [nheld] C' */
+  /* where `to` has a margin: its rate, R' - f+, and [ng] the factors of the margin backwards; along: workspace, [5 (1 + nheld + n)], for
+   * derivatives of the margin, of C and of R; drift: [nheld] C', in it */
   sunrealtype slope, *factor, *along, *drift;
   N_Vector step, moved, passed;
   sunrealtype until; /* user's end terms of the flight are before this time, or NAN: all */
@@ -207,45 +208,46 @@ static int passAt(Gradient *g, sunrealtype t, N_Vector y, sunrealtype *margin, s
   sunrealtype **numbers = s->tape->held;
   CPObject integrator   = CP_OBJECT(s->mem);
   const int running     = integrator->running;
-  int asked             = 0;
+  int failed            = 0;
   integrator->running   = 0; /* It does not step, and maps may switch rows. */
   *margin               = 0.0;
   N_VScale(1.0, y, g->passed);
   if (e->margin >= 0)
-    asked =
+    failed =
         ofSource(s, e->margin)->margin(e->record[e->margin], t, y, margin, source[e->margin].is.data);
   for (int j = 0; j < g->nheld; j++) g->kept[j] = *numbers[j];
-  if (e->map >= 0 && !asked)
-    asked = ofSource(s, e->map)->map(e->record[e->map], t, g->passed, source[e->map].is.data);
-  for (int i = 0; i < s->nsources && asked >= 0; i++) {
+  if (e->map >= 0 && !failed)
+    failed = ofSource(s, e->map)->map(e->record[e->map], t, g->passed, source[e->map].is.data);
+  for (int i = 0; i < s->nsources && !failed; i++) {
     const CPEventSource *is = &source[i].is;
     const CPEvent event = {.size = sizeof event, .t = t, .source = i, .name = is->name, .timed = 1};
-    if (e->samples[i]) asked = is->handle(s, &event, y, is->data);
+    const int asked     = e->samples[i] ? is->handle(s, &event, y, is->data) : CP_CONTINUE;
+    if (asked < 0) failed = asked;
   }
   for (int j = 0; j < g->nheld; j++) held[j] = *numbers[j], *numbers[j] = g->kept[j];
   integrator->running = running;
-  return asked < 0 ? asked : 0;
+  return failed;
 }
 
 /* by_memory <- the derivatives of Phi at the end of the flight */
 static int findByMemory(Gradient *g) {
   const Passage *to = g->to;
   sunrealtype margin;
-  int asked = 0;
-  for (int m = g->nactive; m < g->nheld && !asked; m++) {
+  int failed = 0;
+  for (int m = g->nactive; m < g->nheld && !failed; m++) {
     sunrealtype *number = g->s->tape->held[m], *row = g->by_memory + (m - g->nactive) * g->nheld;
     const sunrealtype value = *number,
                       step  = fmax(1.0, fabs(value)); /* of any size: Phi is linear */
     *number                 = value + step;
-    asked                   = passAt(g, to->t, to->minus, &margin, row);
+    failed                  = passAt(g, to->t, to->minus, &margin, row);
     *number                 = value - step;
-    if (!asked) asked = passAt(g, to->t, to->minus, &margin, g->phi);
+    if (!failed) failed = passAt(g, to->t, to->minus, &margin, g->phi);
     *number = value;
     for (int j = 0; j < g->nheld; j++) row[j] = (row[j] - g->phi[j]) / (2.0 * step);
   }
-  return asked ? cpReport(&g->s->log, asked, g->function,
-                          "at t = %.10g: the derivatives of a sample failed (%d)", to->t, asked)
-               : CP_SUCCESS;
+  return failed ? cpReport(&g->s->log, failed < 0 ? failed : CP_USERFUNC_FAIL, g->function,
+                           "at t = %.10g: the derivatives of a sample failed (%d)", to->t, failed)
+                : CP_SUCCESS;
 }
 
 /* ---- the system beside an event ---- */
@@ -330,7 +332,7 @@ static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   const int own = g->F->end && (isnan(g->until) || t < g->until);
   int flag      = own ? g->F->end(t, y, values, g->F->user_data) : 0;
   if (!g->to || t != g->to->t) return flag;
-  sunrealtype margin;
+  sunrealtype margin = 0.0;
   if (!flag) flag = passAt(g, t, y, &margin, g->phi);
   for (int k = 0; k < g->ng && !g->forwards; k++) {
     if (g->to->margin >= 0) values[k] += g->factor[k] * margin;

@@ -1146,6 +1146,82 @@ START_TEST(gradients_pass_the_samples_of_a_program) {
 }
 END_TEST
 
+/* At t = 1/2 the state doubles, so that y = 2 exp(p t) from then on; the map of derivatives, which does the same, may fail. */
+typedef struct {
+  sunrealtype p;
+  int fails;
+} Doubling;
+
+static int grow(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t;
+  N_VScale(((const Doubling *)data)->p, y, ydot);
+  return 0;
+}
+static sunrealtype at_half(sunrealtype t, void *data) {
+  (void)data;
+  return t < 0.5 ? 0.5 : INFINITY;
+}
+static int twice(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)data;
+  if (event->t < 0.5) return CP_CONTINUE;
+  N_VScale(2, y, y);
+  return CP_RESTART;
+}
+static int keep_doubling(void **record, sunrealtype t, int is_start, int met, int *jumps,
+                         void *data) {
+  (void)t;
+  *record = data, *jumps = met && !is_start ? 2 : 0;
+  return 0;
+}
+static void drop_doubling(void *record, void *data) { (void)record, (void)data; }
+static int enter_doubling(const void *record, int after, sunrealtype t, N_Vector y,
+                          sunrealtype *part, void *data) {
+  (void)record, (void)after, (void)t, (void)y, (void)part, (void)data;
+  return 0;
+}
+static int map_twice(const void *record, sunrealtype t, N_Vector y, void *data) {
+  (void)record, (void)t;
+  if (((const Doubling *)data)->fails) return ((const Doubling *)data)->fails;
+  N_VScale(2, y, y);
+  return 0;
+}
+
+/* Also a positive code of a map is a failure. Loop index: the way */
+START_TEST(gradients_pass_a_change_of_the_state_and_its_failures) {
+  static const int fails[] = {0, 1, -1};
+  for (int n = 0; n < 3; n++) {
+    Doubling own  = {.p = 0.3, .fails = fails[n]};
+    sunrealtype G = 0, dG = 0;
+    const CPEventDerivatives known = {CP_SIZED(CPEventDerivatives), .record = keep_doubling,
+                                      .drop = drop_doubling, .enter = enter_doubling,
+                                      .map = map_twice};
+    const CPEventSource doubling   = {
+          CP_SIZED(CPEventSource), .name = "doubling", .data = &own,
+          .next_time = at_half,    .handle = twice,    .derivatives = &known};
+    const CPFunctional F      = {CP_SIZED(CPFunctional), .ng = 1, .end = state_itself};
+    const CPParameters by     = {CP_SIZED(CPParameters), .n = 1, .values = &own.p};
+    const CPGradientOptions o = {CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)_i,
+                                 .reltol = 1e-10};
+    N_Vector y                = N_VNew_Serial(1, test_context);
+    N_VConst(1, y);
+    CPSession session = CPSessionCreate("DOP853", test_context);
+    ck_assert_int_eq(CPSessionSetRhsFn(session, grow, &own), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-9, 1e-9, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionAddSource(session, &doubling, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, 1), CP_SUCCESS);
+    const int flag = CPSessionGradient(session, 1, &F, &by, &o, &G, &dG, NULL);
+    if (n > 0) ck_assert_int_lt(flag, 0);
+    else {
+      ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPObjectGetLastMessage(CP_OBJECT(session)));
+      ck_assert_double_eq_tol(G, 2 * exp(0.3), 1e-8);
+      ck_assert_double_eq_tol(dG, 2 * exp(0.3), 1e-8);
+    }
+    CPSessionFree(&session);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 TEST_SUITE(session) {
   Suite *suite = suite_create("session/session");
   TCase *tcase = tcase_create("session");
@@ -1176,6 +1252,7 @@ TEST_SUITE(session) {
   tcase_add_test(tcase, outputs_before_the_start_are_left_out_and_those_against_the_run_refused);
   tcase_add_test(tcase, wrong_calls_are_refused_with_a_reason);
   tcase_add_loop_test(tcase, gradients_pass_the_samples_of_a_program, 0, 2);
+  tcase_add_loop_test(tcase, gradients_pass_a_change_of_the_state_and_its_failures, 0, 2);
   tcase_add_loop_test(tcase, without_memory_a_session_says_so_and_nothing_leaks, 0, 2);
   suite_add_tcase(suite, tcase);
   return suite;
