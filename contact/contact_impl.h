@@ -530,9 +530,10 @@ int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *func
  * constraints, or another code, which has been reported. */
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
-/* Computes the impulses with the largest common factor of all e for which the energy does not grow.
- * Returns 0, or 1 if there is no solution. */
-int contactRestitution(CPContact c, sunrealtype *factor);
+/* Computes the impulses with the largest common factor of all e, up to *factor, with which there are impulses and the energy does not grow.
+ * releases: contacts that are glued for the moment are released first where there are none with *factor. factor: in, out. Returns 0, or 1 if
+ * there is no solution with e = 0 either. */
+int contactRestitution(CPContact c, int releases, sunrealtype *factor);
 
 /* ---- event.c ---- */
 /* Accelerations agree, or are zero, up to CP_ROUNDED of those without contact forces. Forces at a root of a normal

@@ -78,12 +78,6 @@ static int reduce(CPContact c, sunrealtype *factor) {
   return isnan(impulses(c, low));
 }
 
-int contactRestitution(CPContact c, sunrealtype *factor) {
-  const sunrealtype growth = impulses(c, *factor);
-  if (growth <= CP_ROUNDED) return 0;
-  return isnan(growth) || reduce(c, factor);
-}
-
 /* The name of the contact to which row i of the problem belongs. */
 static const char *rowName(CPContact c, int i) {
   const ContactProblem *P = &c->problem;
@@ -222,6 +216,15 @@ static int releaseGlued(CPContact c) {
   return released;
 }
 
+int contactRestitution(CPContact c, int releases, sunrealtype *factor) {
+  for (;;) {
+    const sunrealtype growth = impulses(c, *factor);
+    if (growth <= CP_ROUNDED || (!isnan(growth) && !reduce(c, factor))) return 0;
+    if (releases && releaseGlued(c)) continue;
+    return isnan(growth) ? reduce(c, factor) : 1;
+  }
+}
+
 /* A contact that has been released is not skipped. While impulses are sought `accumulated` kept it from being glued again. */
 static void countReleased(CPContact c) {
   for (int k = 0; k < c->problem.ncontacts; k++) {
@@ -270,12 +273,9 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (flag) return flag;
   if (P->ncontacts > 1) findPulls(c);
   const sunrealtype largest = contactLargest(P->n, c->velocity);
-  for (int again = 1; again;) {
-    const int failed = contactRestitution(c, &factor);
-    if (failed && !releaseGlued(c) && reduce(c, &factor))
-      return contactNoSolution(c, t, "impulses");
-    again = failed || skipReturns(c, t, factor, largest);
-  }
+  do
+    if (contactRestitution(c, 1, &factor)) return contactNoSolution(c, t, "impulses");
+  while (skipReturns(c, t, factor, largest));
   countReleased(c);
   c->stats.nimpacts++;
   c->impact.any = 1;
@@ -300,7 +300,7 @@ int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *func
   if (flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].glued = c->impact.glued[k];
   takeVelocities(c);
-  if (contactRestitution(c, &factor) && reduce(c, &factor))
+  if (contactRestitution(c, 0, &factor))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   flag = contactApplyImpulses(c, t, y, function);
   return flag == CP_CONTACT_NO_SOLUTION ? contactReported(c, flag, function) : flag;

@@ -1,5 +1,5 @@
-/* An interval of time stepping, for events that follow each other too fast
- * (CPContactSetTimeStepping). A step of length h from (t, y) is a flight without contacts, by the
+/* An interval of time stepping, where events follow each other too fast, the laws of contact have no solution, or the integrator finds no
+ * step (CPContactSetTimeStepping). A step of length h from (t, y) is a flight without contacts, by the
  * integrator. Negative gaps are then projected to zero, and the impulses of the contacts whose gaps are not positive follow,
  *
  *   v+ = v + W P,  w = v+ + e v-,      v, v-: velocities of the rows at the end and at the start of the flight,
@@ -73,7 +73,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
     }
     if (point->is_held) c->velocity[N] = -h * point->law.force;
   }
-  if (contactRestitution(c, &factor))
+  if (contactRestitution(c, 0, &factor))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law  = &P->law[k];

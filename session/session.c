@@ -214,6 +214,8 @@ static const char *brokenRule(const CPEventSource *source) {
     return "source->period must be >= 0 and finite, and source->first finite";
   if (source->period > 0.0 && source->next_time)
     return "source->next_time must be NULL beside a period";
+  if ((source->advances || source->take_over) && !(source->advances && source->advance))
+    return "source->advances and take_over need advance, and take_over needs advances";
   for (int i = 0; i < source->nroots && source->direction; i++)
     if (source->direction[i] < -1 || source->direction[i] > 1)
       return "source->direction must consist of -1, 0 and 1";

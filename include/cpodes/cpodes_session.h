@@ -142,7 +142,7 @@ typedef struct CPEventSource_ {
   /** How derivatives pass its events; not owned. NULL: CPSessionGradient returns CP_NOT_SUPPORTED where the source asks for a restart. */
   const CPEventDerivatives *derivatives;
   /** The integrator has found no step from (t, y), for the reason `flag`, a code that smaller steps may cure ([r] in CPReturnCode).
-   * Returns 1 if the source takes the steps itself from there on (advances), 0 if the run is to end, or a negative code. */
+   * Returns 1 if the source takes the steps itself from there on (advances and advance, which it needs), 0 if the run is to end, or a negative code. */
   int (*take_over)(CPSession session, sunrealtype t, N_Vector y, int flag, void *data);
 } CPEventSource;
 

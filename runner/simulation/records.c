@@ -278,8 +278,9 @@ const char *describe_event(const RunEvent *e, char *text, size_t length) {
              e->direction > 0 ? "rising" : "falling");
   else if (e->kind == EVENT_TIME_STEPPING)
     snprintf(text, length, "%s",
-             e->direction > 0 ? "impacts follow each other too fast: time stepping from here"
-                              : "the contacts are calm: time stepping ends");
+             e->direction > 0
+                 ? "events can no longer be located one by one: time stepping from here"
+                 : "the contacts are calm: time stepping ends");
   else if (e->kind == EVENT_NAMED) snprintf(text, length, "%s", e->name);
   else if (e->kind == EVENT_METHOD)
     snprintf(text, length, "%s: from here on by %s", reason_of_method(e), e->method);

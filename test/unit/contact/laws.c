@@ -379,6 +379,66 @@ START_TEST(a_rod_within_the_cone_of_friction_stops) {
 }
 END_TEST
 
+/* The rod beside a ball that bounces at once too often, so that the rod strikes within an interval of time stepping */
+static int rod_and_ball_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  return 0;
+}
+static int rod_and_ball_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  p[1] = q[1];
+  return rod_gap(t, q, p, user_data);
+}
+static int rod_and_ball_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = ROD_LENGTH * cos(q[0]);
+  SM_ELEMENT_D(A, 1, 1) = 1;
+  SM_ELEMENT_D(A, 2, 0) = -ROD_LENGTH * sin(q[0]);
+  return 0;
+}
+static int rod_and_ball_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                          void *user_data) {
+  (void)t, (void)user_data;
+  b[0] = ROD_LENGTH * sin(q[0]) * u[0] * u[0];
+  b[1] = 0;
+  b[2] = ROD_LENGTH * cos(q[0]) * u[0] * u[0];
+  return 0;
+}
+static int rod_and_ball_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                               const sunrealtype *z, sunrealtype *f, void *user_data) {
+  f[1] = -SUN_RCONST(9.81);
+  return rod_weight(t, q, u, z, f, user_data);
+}
+
+/* The rod within the cone stops there as well: where there are no impulses with restitution, there are without. */
+START_TEST(a_rod_within_the_cone_of_friction_stops_in_time_stepping) {
+  const CPEquations model       = {CP_SIZED(CPEquations),
+                                   .nu = 2,
+                                   .np = 2,
+                                   .nv = 3,
+                                   .na = 3,
+                                   .M  = rod_and_ball_mass,
+                                   .A  = rod_and_ball_rows,
+                                   .f  = rod_and_ball_weight,
+                                   .p  = rod_and_ball_gap,
+                                   .b  = rod_and_ball_b};
+  const CPContactPoint points[] = {
+      {CP_SIZED(CPContactPoint), .name = "tip", .tangent = 2, .ntangents = 1,
+       .law.restitution = 0.3, .law.mu = 0.6},
+      {CP_SIZED(CPContactPoint), .name = "ball", .normal = 1, .law.restitution = 0.5}};
+  const sunrealtype start[] = {0, 0.01, 0, 0}, a = -asin(floor_below);
+  ContactCounters stats;
+  Run *run = run_start(&model, NULL, 2, points, start, _i, 1e-6);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 2, 1e9), CP_SUCCESS);
+  for (int k = 1; k <= 200; k++) run_to(run, 0.01 * k);
+  ck_assert_int_eq(contact_counters(run->contact, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nintervals, 1);
+  ck_assert_double_eq_tol(entries(run->y)[0], a, 1e-6);
+  ck_assert_double_eq_tol(entries(run->y)[2], 0, 1e-6);
+  run_free(&run);
+}
+END_TEST
+
 TEST_SUITE(laws) {
   Suite *suite = suite_create("contact/laws");
   TCase *tc    = tcase_create("laws");
@@ -389,6 +449,7 @@ TEST_SUITE(laws) {
   tcase_add_loop_test(tc, ball_comes_to_rest_on_a_rising_floor, 0, METHODS);
   tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
   tcase_add_loop_test(tc, a_rod_within_the_cone_of_friction_stops, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, a_rod_within_the_cone_of_friction_stops_in_time_stepping, 0, METHODS);
   tcase_add_loop_test(tc, poissons_law_restores_impulses, 0, METHODS);
   tcase_add_loop_test(tc, poissons_law_passes_impulses_on, 0, METHODS);
   tcase_add_loop_test(tc, quantities_of_contacts_are_those_of_the_floor, -1, 2);

@@ -991,6 +991,21 @@ START_TEST(a_controller_at_1_kHz_costs_no_accuracy) {
 }
 END_TEST
 
+START_TEST(sources_that_take_over_without_steps_of_their_own_are_refused) {
+  const CPEventSource source = {.size = sizeof source, .name = "c", .handle = take_feedback};
+  CPSession session          = CPSessionCreate("DOP853", test_context);
+  for (int i = 0; i < 3; i++) {
+    CPEventSource wrong = source;
+    if (i != 1) wrong.take_over = switch_on_at_failure;
+    if (i > 0) wrong.advances = is_on;
+    if (i == 0) wrong.advance = euler;
+    ck_assert_int_eq(CPSessionAddSource(session, &wrong, NULL), CP_ILL_INPUT);
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(session)), "take_over need");
+  }
+  CPSessionFree(&session);
+}
+END_TEST
+
 START_TEST(wrong_periods_are_refused) {
   CPEventSource source = {.size = sizeof source, .name = "c", .handle = take_feedback};
   CPSession session    = CPSessionCreate("DOP853", test_context);
@@ -1229,6 +1244,7 @@ TEST_SUITE(session) {
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, a_sampled_controller_acts_at_its_times, 0, 4);
   tcase_add_loop_test(tcase, a_controller_at_1_kHz_costs_no_accuracy, 0, 4);
+  tcase_add_test(tcase, sources_that_take_over_without_steps_of_their_own_are_refused);
   tcase_add_test(tcase, wrong_periods_are_refused);
   tcase_add_loop_test(tcase, outputs_steps_and_events_come_in_order, 0, 4);
   tcase_add_loop_test(tcase, events_change_the_state, 0, 4);
