@@ -378,7 +378,7 @@ def test_parameters_of_a_file_are_replaced_by_name():
     assert m.coordinate("main", sol.y[:, -1])[0] == pytest.approx(-math.pi, abs=1e-9)
     with pytest.raises(cpodes.Error, match="there is no parameter \"R\", but speed, r,"):
         cpodes.Bodies.read(FILES / "engine.yaml", parameters={"R": 1})
-    with pytest.raises(cpodes.Error, match="dimensions must be equal"):
+    with pytest.raises(cpodes.Error, match="it must have the dimension of what it replaces, m, and has kg"):
         cpodes.Bodies.read(FILES / "engine.yaml", parameters={"r": "2 kg"})
 
 
