@@ -121,13 +121,15 @@ int robotInclude(Robot *r, xmlNodePtr root, const char *file) {
   return 0;
 }
 
-CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
-                       size_t length) {
+/* loose: in, the stops that are left out, or NULL, and then out, those that the loops cannot keep (robotLooseStops) */
+static CPBodies readXml(const char *data, size_t size, const char *name, Run *run, char *message,
+                        size_t length, char **loose) {
   Robot r    = {.file     = name,
                 .message  = message,
                 .length   = length,
                 .settings = run->parameters,
-                .open     = run->open};
+                .open     = run->open,
+                .loose    = *loose};
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
   if (!failed) failed = bodiesRecord(r.bodies, run->writes);
   if (failed) robotWrong(&r, NULL, "no memory");
@@ -154,6 +156,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   const char *title = is_sdf || is_osim ? r.title
                       : root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name")
                              : NULL;
+  if (!failed && !*loose) *loose = robotLooseStops(&r);
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
   bodiesOneLine(run->title, sizeof run->title);
   if (failed) CPBodiesFree(&r.bodies);
@@ -163,4 +166,16 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   xmlHashFree(r.names, NULL);
   xmlFreeDoc(r.doc);
   return r.bodies;
+}
+
+CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
+                       size_t length) {
+  char *loose = NULL;
+  CPBodies b  = readXml(data, size, name, run, message, length, &loose);
+  if (b && loose) {
+    CPBodiesFree(&b);
+    b = readXml(data, size, name, run, message, length, &loose);
+  }
+  free(loose);
+  return b;
 }

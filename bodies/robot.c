@@ -206,14 +206,17 @@ static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
 }
 
 /* Adds the stops and the dry friction of a joint, as far as it has a coordinate and the start lies between the stops. */
-static int addStops(Robot *r, const char *base, const RobotJoint *j) {
+static int addStops(Robot *r, const char *base, RobotJoint *j) {
   const int has = j->k != NONE;
   char name[128];
   if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
     if (robotNote(r, j->node, "limits of joints")) return 1;
   } else if (j->limited && !(j->value[0] >= j->range[0] && j->value[0] <= j->range[1])) {
     if (robotNote(r, j->node, "limits of joints that the start violates")) return 1;
+  } else if (j->limited && r->loose && r->loose[j - r->joint]) {
+    if (robotNote(r, j->node, "limits of joints within which no loop closes")) return 1;
   } else if (j->limited) {
+    j->has_stops = 1;
     if (robotUnique(r, j->node, base, "_limit", name)) return 1;
     const CPLimit limit = {CP_NEW_LIMIT(name), .of = {{j->joint, j->k}}, .lower = j->range[0],
                            .upper = j->range[1]};

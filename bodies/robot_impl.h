@@ -46,6 +46,7 @@ typedef struct {
   sunrealtype value[7], rate[6];
   int given;                      /* 1: the value is that of a keyframe, or of the user */
   int limited;                    /* has it the stops range [2]? */
+  int has_stops;                  /* 1: the mechanism has them */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */
   sunrealtype total[2];           /* range of the force of all its actuators, or equal ends */
   int held;                       /* 1: it moves no mass, and does not move */
@@ -117,6 +118,7 @@ typedef struct Robot_ {
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
   int moved;             /* 1: it does not start in the reference pose at rest */
   int open;              /* 1: other files add elements */
+  const char *loose;     /* [njoints] 1: these stops are left out; or NULL */
   int loops; /* 1: joints close loops: the reference pose is only a guess, and links without mass may move */
   int mends;       /* 1: moments of inertia that no body has are changed to the nearest ones */
   char **included; /* names of files */
@@ -227,6 +229,9 @@ RobotJoint *robotClosing(Robot *r, const xmlNode *node, JointType type, const ch
 int robotRefused(Robot *r, const xmlNode *at, int flag);
 /* Adds all links and joints to r->bodies. */
 int robotBuild(Robot *r);
+/* [njoints] 1: the stops without which the loops of a robot that has been read close within the others, to be freed; or NULL: there
+ * are none */
+char *robotLooseStops(const Robot *r);
 /* Welds both places, side [2], to each other, or joins their points. name: of the joint, or NULL */
 int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Place *side);
 /* Adds value_1 - ref_1 = P(value_2 - ref_2), P(x) = c [5] c_0 + c_1 x + ... + c_4 x^4, for joints i and j; if j < 0,

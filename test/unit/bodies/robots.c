@@ -829,6 +829,38 @@ START_TEST(folded_loops_start_within_limits) {
 }
 END_TEST
 
+/* Two rods of length 1 whose ends meet, on hinges that are 1.2 apart: the first one stands at the angle arccos 0.6, which its limits exclude.
+ * They are left out and told, and the pendulum beside the rods keeps those that it can have. */
+START_TEST(limits_within_which_no_loop_closes_are_left_out) {
+  static const char text[] =
+      "<mujoco><compiler angle=\"radian\"/><worldbody><body><joint name=\"A\" axis=\"0 -1 0\" "
+      "range=\"-.2 .2\"/><geom size=\".05\" pos=\".5 0 0\"/><site name=\"tip\" pos=\"1 0 "
+      "0\"/></body>"
+      "<body pos=\"1.2 0 0\"><joint name=\"B\" axis=\"0 -1 0\"/><geom size=\".05\" pos=\"-.3 0 "
+      ".4\"/><site name=\"end\" pos=\"-.6 0 .8\"/></body>"
+      "<body pos=\"0 1 0\"><joint name=\"C\" axis=\"0 -1 0\" range=\".1 2\"/><geom size=\".05\" "
+      "pos=\".5 0 0\"/></body></worldbody>"
+      "<equality><connect site1=\"tip\" site2=\"end\"/></equality></mujoco>";
+  CPBodies b = read_good("rods.xml", text, "");
+  CPMech mech;
+  sunrealtype x;
+  int i;
+  ck_assert_mentions(file.notes, "limits of joints within which no loop closes\n");
+  ck_assert_int_ne(CPBodiesFind(b, CP_CONTACT, "A_limit_lower", &i), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesFind(b, CP_CONTACT, "C_limit_lower", &i), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetCoordinate(mech, 0, y, &x, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, acos(0.6), 1e-9);
+  ck_assert_int_eq(CPMechGetCoordinate(mech, 2, y, &x, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(x, 0.1, 1e-9);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* A file of one body is that of something that falls: a part of mass 1 at the origin and one of mass 3 at x = 0.4 */
 static const char thrown[] = "<robot name=\"r\">" LINK("a", "1", ROUND) LINK("b", "3", ROUND)
     JOINT("j", "fixed", "a", "b", "<origin xyz=\"0.4 0 0\"/>") "</robot>";
@@ -1255,6 +1287,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, folded_loops_start_within_limits, 0, 2);
+  tcase_add_test(tc, limits_within_which_no_loop_closes_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   suite_add_tcase(suite, tc);
   return suite;
