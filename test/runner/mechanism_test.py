@@ -453,6 +453,19 @@ joints:
         self.assertEqual(process.returncode, FAILED)
         self.assertIn("the_arm.position off by 0.01", process.stderr)
         self.assertNotIn(" recorded: ", process.stdout)
+        # a force that the hinge determines, and the same where a second hinge on its axis may bear a part of it
+        more = recorded().replace(series("FXonI", lambda t: 18 * x(t)), series("FXonI", lambda t: 18 * x(t) + 1))
+        file.write_text(head + more)
+        process = cpodes("run", file, "--reference", "--strict")
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn("J.force off by 1", process.stderr)
+        hinge = lines(3, "RevoluteJoint", ">Name", ">>J")
+        self.assertIn(hinge, head)
+        twice = head.replace(hinge, lines(3, "RevoluteJoint", ">Name", ">>K", ">MarkerI", ">>/A/g", ">MarkerJ", ">>/A/the arm/m") + hinge)
+        file.write_text(twice + more)
+        process = cpodes("run", file, "--reference", "--strict")
+        self.assert_done(process)
+        self.assertRegex(process.stdout, r"N, J.force at t = \S+; they are not unique")
         accelerations = "\n".join(series(f"A{k}", of)[:-1] for k, of in (
             ("X", lambda t: -9 * x(t)), ("Y", lambda t: -9 * y(t)), ("Z", lambda t: 0.0))) + "\n"
         def with_accelerations(text):
