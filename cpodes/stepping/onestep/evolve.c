@@ -178,7 +178,8 @@ static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_
   const N_Vector spare = mem->ylast;
   mem->ylast = s->y, mem->tlast = s->t;
   s->y = mem->ynew, s->t = mem->tnew;
-  mem->ynew = spare;
+  mem->ynew     = spare;
+  mem->is_blind = 0;
   if (mem->beside.of.data) cpOneStepVaryAccept(mem);
   if (mem->stats.nst++ == 0) mem->stats.hfirst = h;
   mem->have_step = 1;
@@ -412,15 +413,28 @@ static int interpolates(CPOneStep mem) {
   return !flag;
 }
 
+/* A step is good, but f, which a stage of its interpolant needs, fails recoverably, as it would have done in a stage
+ * of the method, which shrinks the step: where contacts become redundant just behind the event that is sought. Nothing within the step has
+ * been returned. Repeats it with half its length. tries: in and out, how often that has been done. Returns 0, or `failed` if it cannot
+ * be done. */
+static int shorten(CPOneStep mem, int failed, int *tries) {
+  if (failed >= 0 || !mem->is_blind || mem->hfixed > 0.0 || *tries == CP_MOST_ATTEMPTS ||
+      (mem->tret - mem->tlast) * mem->dir > 0.0)
+    return failed;
+  ++*tries;
+  if (mem->roots.n) cpRootsSearchAgain(&mem->roots);
+  return repeat(mem, mem->tlast + 0.5 * (mem->base.t - mem->tlast));
+}
+
 /* Takes steps until the last one contains something to return, and returns what comes first in
  * it. */
 static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
   const CPIntegrator s = &mem->base;
   const int normal     = itask == CV_NORMAL;
-  int flag             = start(mem);
+  int flag = start(mem), tries = 0;
   for (long int n = 0; !flag; n++) {
-    flag = search(mem, tout, normal && (tout - s->t) * mem->dir < 0.0 ? tout : s->t);
-    if (flag) return flag;
+    while ((flag = search(mem, tout, normal && (tout - s->t) * mem->dir < 0.0 ? tout : s->t)) != 0)
+      if ((flag = shorten(mem, flag, &tries)) != 0) return flag;
     CPRoots *r               = &mem->roots;
     const sunrealtype beyond = normal ? (r->thi - tout) * mem->dir : 0.0;
     if (r->pending && beyond <= cpOneStepTimeRoundoff(mem)) {
@@ -439,12 +453,14 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
     }
     if (normal && (s->t - tout) * mem->dir >= 0.0) {
       flag = cpOneStepSolution(mem, tout, yout, "");
+      if (flag && (flag = shorten(mem, flag, &tries)) == 0) continue;
       if (!flag || flag == CP_OUTPUT_PROJ_FAIL) mem->tret = tout;
       return flag;
     }
     if (!normal && (s->t - mem->tret) * mem->dir > 0.0) return atEnd(mem, yout, CP_SUCCESS);
     if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
-    flag = step(mem);
+    flag  = step(mem);
+    tries = 0;
     for (int k = 0; !flag && k < CP_MOST_ATTEMPTS && !interpolates(mem); k++)
       flag = repeat(mem, mem->tlast + 0.5 * (s->t - mem->tlast));
   }

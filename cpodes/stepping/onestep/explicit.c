@@ -244,6 +244,7 @@ static int prepare(CPOneStep mem) {
     if (!flag) flag = cpOneStepRhs(mem, mem->tlast + theta * mem->hlast, mem->ynew, e->k[i], 1);
   }
   e->is_prepared = !flag;
+  mem->is_blind  = flag > 0;
   return flag > 0 ? -flag : flag;
 }
 

@@ -402,6 +402,55 @@ START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
 }
 END_TEST
 
+/* y = (cos t, -sin t), whose f fails recoverably at one of its calls */
+typedef struct {
+  int calls, fails_at;
+} Oscillator;
+
+static int oscillate(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  Oscillator *o    = user_data;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = -entries(y)[0];
+  (void)t;
+  return ++o->calls == o->fails_at;
+}
+
+static int falls(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[0];
+  return 0;
+}
+
+/* Outputs between the ends of steps, and a root at pi/2, need stages of their own. */
+START_TEST(a_recoverable_failure_of_f_in_a_stage_of_an_interpolant_has_the_step_repeated) {
+  static const char *const names[] = {"DOP853", "BS54", "BS32"};
+  Oscillator o                     = {0, 0};
+  int last                         = 3;
+  for (int k = 2; k <= last; k++) { /* the first one has a code of its own */
+    int flag = 0, roots = 0;
+    sunrealtype t    = 0.0;
+    N_Vector y       = vector_of(2, (const sunrealtype[]){1.0, 0.0});
+    CPIntegrator mem = CPIntegratorCreate(names[_i], test_context);
+    o                = (Oscillator){0, k};
+    ck_assert_int_eq(CPIntegratorInit(mem, oscillate, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetUserData(mem, &o), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorRootInit(mem, 1, falls), CP_SUCCESS);
+    for (int i = 1; i <= 40;) {
+      flag = CPIntegratorEvolve(mem, 0.05 * i, y, &t, CV_NORMAL);
+      ck_assert_msg(flag >= 0, "call %d: %s", k, CPObjectGetLastMessage(CP_OBJECT(mem)));
+      ck_assert_double_le(hypot(entries(y)[0] - cos(t), entries(y)[1] + sin(t)), 1.0e-4);
+      if (flag == CV_ROOT_RETURN) roots++;
+      else ck_assert_double_eq(t, 0.05 * i++);
+    }
+    ck_assert_int_eq(roots, 1);
+    last = o.calls < 150 ? o.calls : 150;
+    CPIntegratorFree(&mem);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 START_TEST(output_that_cannot_be_projected_is_given_raw) {
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, one_step(&run));
@@ -458,6 +507,8 @@ TEST_SUITE(failures) {
   tcase_add_test(tc, weights_that_are_not_positive_are_told);
   tcase_add_loop_test(tc, weights_of_the_user_that_are_bad_are_told, 0, 4);
   tcase_add_test(tc, a_failure_of_f_between_steps_leaves_the_step_good);
+  tcase_add_loop_test(
+      tc, a_recoverable_failure_of_f_in_a_stage_of_an_interpolant_has_the_step_repeated, 0, 3);
   tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw);
   tcase_add_test(tc, a_failure_in_a_fixed_step_ends_the_run);
   suite_add_tcase(suite, tc);
