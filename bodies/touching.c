@@ -6,8 +6,10 @@
  *   while they are near                until points have moved by `reach`, or a margin of a feature changes its sign:
  *                                      a vertex leaves its face, the crossing of two edges one of them, or others come
  *
- * The root function of two polyhedra is what is left of that. Where it is 0, features are chosen anew. Those that end have, if they are
- * closed, the gap 0, as have those that take their place.
+ * The root function of two polyhedra is what is left of that: the least of these quantities, each as a part of what it was where features
+ * were chosen. Where it is 0, features are chosen anew. Those that end have, if they are closed, the gap 0, as have those that take their
+ * place. Of bodies that lie flush some margins are rounding, and stay so while another one goes from its size to 0: the least of the
+ * quantities themselves would then be constant up to its root, and secants say nothing about that.
  *
  * Points of b have moved, relative to a, by at most |x - x_0| + r_b |R - R_0|, and relative to space by |x - x_0| if balls around
  * both are meant. Contacts begin anew after a change. */
@@ -32,7 +34,8 @@ typedef struct {
   sunrealtype floor;
   int n, room; /* room: of touch, in number */
   Touch *touch;
-  signed char *slot; /* [room] */
+  signed char *slot;  /* [room] */
+  sunrealtype *whole; /* [room] what was left of each where features were chosen */
 } Chosen;
 
 /* A feature that may touch, where features are chosen */
@@ -119,7 +122,16 @@ static sunrealtype rounding(const Placed p[2]) {
 
 static int hasContact(const Chosen *c, int i) { return c->slot[i] > 0 && c->slot[i] < SPARE; }
 
-/* What is left until features must be chosen anew: the root function */
+/* What is left of feature i */
+static sunrealtype leftOf(const Chosen *c, int i, const Placed p[2], sunrealtype by) {
+  sunrealtype gap, margin, point[3];
+  polyhedraTouch(p, &c->touch[i], &gap, &margin, point);
+  return hasContact(c, i) ? margin + 2 * by
+         : c->slot[i]     ? -fmin(margin + by, c->floor - gap)
+                          : -fmin(margin + by, gap + c->error);
+}
+
+/* What is left until features must be chosen anew: the root function, 1 where they were chosen */
 static sunrealtype left(const Meetings *all, const Meet *meet) {
   const Chosen *c = &meet->now;
   Placed p[2];
@@ -127,18 +139,12 @@ static sunrealtype left(const Meetings *all, const Meet *meet) {
   if (c->nearness == BALLS_APART) {
     between(all, meet->is, d);
     add3(-1, c->at.x, d);
-    return c->left - length3(d);
+    return 1 - length3(d) / c->left;
   }
   relative(all, meet->is, p);
   const sunrealtype by = rounding(p);
-  sunrealtype rest     = c->left - moved(c, &p[1]);
-  for (int i = 0; i < c->n; i++) {
-    sunrealtype gap, margin, point[3];
-    polyhedraTouch(p, &c->touch[i], &gap, &margin, point);
-    rest = fmin(rest, hasContact(c, i) ? margin + 2 * by
-                      : c->slot[i]     ? -fmin(margin + by, c->floor - gap)
-                                       : -fmin(margin + by, gap + c->error));
-  }
+  sunrealtype rest     = 1 - moved(c, &p[1]) / c->left;
+  for (int i = 0; i < c->n; i++) rest = fmin(rest, leftOf(c, i, p, by) / c->whole[i]);
   return rest;
 }
 
@@ -241,6 +247,10 @@ static int choosePoints(const Placed p[2], Chosen *c, Meet *meet) {
   for (int i = 0; i < c->n; i++)
     if (c->slot[i] >= 0) c->touch[n] = c->touch[i], c->slot[n++] = c->slot[i];
   c->n = n;
+  for (int i = 0; i < n; i++) {
+    const sunrealtype rest = leftOf(c, i, p, by);
+    c->whole[i]            = rest > 0 ? fmin(rest, c->left) : c->left; /* rest may be INFINITY */
+  }
   return 0;
 }
 
@@ -299,9 +309,11 @@ static int findCandidates(const Placed p[2], sunrealtype reach, Chosen *c) {
   c->n     = polyhedraCandidates(p, reach, &c->touch, &room);
   if (c->n == NONE) return c->n = 0, 1;
   if (room == c->room) return 0;
-  signed char *slot = realloc(c->slot, (size_t)room);
-  if (!slot) return c->n = 0, 1;
-  c->slot = slot, c->room = room;
+  signed char *slot  = realloc(c->slot, (size_t)room);
+  c->slot            = slot ? slot : c->slot;
+  sunrealtype *whole = slot ? realloc(c->whole, (size_t)room * sizeof *whole) : NULL;
+  if (!whole) return c->n = 0, 1;
+  c->whole = whole, c->room = room;
   return 0;
 }
 
@@ -343,7 +355,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
   for (int i = 0; i < all->m->nmeetings; i++) {
     const Meet *meet        = &all->meet[i];
     const sunrealtype rest  = left(all, meet);
-    g[2 * i + meet->place]  = rest > 0 || !is_start ? rest : meet->reach;
+    g[2 * i + meet->place]  = rest > 0 || !is_start ? rest : 1;
     g[2 * i + !meet->place] = 1;
   }
   return 0;
@@ -420,6 +432,7 @@ static void undo(CPSession session, N_Vector y, void *data) {
 static void freeChosen(Chosen *c) {
   free(c->touch);
   free(c->slot);
+  free(c->whole);
 }
 
 void touchingFree(Mechanism *m) {

@@ -356,6 +356,29 @@ START_TEST(a_box_tips_over_the_edge_of_a_box) {
 }
 END_TEST
 
+/* A box slides along the middle of another one, or flush with its edge, where some margins of its features are rounding all the time: both
+ * runs are the same motion, with the same changes of features, and those are found by as many evaluations up to one more each. _i: method */
+START_TEST(features_of_flush_boxes_are_found_as_fast_as_others) {
+  sunrealtype evaluations[2];
+  for (int flush = 0; flush < 2; flush++) {
+    const Box box = {
+        .size = {0.4, 0.4, 0.2}, .at = {-1, flush ? 1.8 : 0, 0.1}, .velocity = {1, 0, 0}};
+    add_ground(CP_SHAPE_BOX, 4, 1, 0);
+    add_box("box", "cube", &box);
+    add_touch("touch", "base", "cube", (CPContactLaw){.mu = 0.02});
+    act(CP_ABSOLUTE);
+    run_to_end(methods[_i], 1e-6, 1, NULL, NULL);
+    ck_assert_double_eq_tol(quantity_at(mech, "box.position", 1, y, 0), -0.1,
+                            1e-6); /* v t - mu g t^2 / 2 */
+    ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(mech), "mass_evals", &evaluations[flush]),
+                     CP_SUCCESS);
+    release();
+  }
+  ck_assert_msg(evaluations[1] <= 1.2 * evaluations[0], "%g %g", (double)evaluations[0],
+                (double)evaluations[1]);
+}
+END_TEST
+
 /* Boxes of one size that are stacked flush have all corners and edges on borders of the others' faces. They stay, and a blow moves the
  * upper one alone. _i: formulation */
 START_TEST(boxes_stay_stacked_flush) {
@@ -799,6 +822,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, a_box_falls_on_a_box_as_on_a_plane, 0, 2);
   tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
   tcase_add_loop_test(tc, a_box_tips_over_the_edge_of_a_box, 0, 4);
+  tcase_add_loop_test(tc, features_of_flush_boxes_are_found_as_fast_as_others, 0, 2);
   tcase_add_loop_test(tc, boxes_stay_stacked_flush, 0, 2);
   tcase_add_loop_test(tc, all_bases_are_as_good_as_a_plane, 0, 8);
   tcase_add_loop_test(tc, what_rolls_over_an_edge_leaves_it_in_time, 0, 8);
