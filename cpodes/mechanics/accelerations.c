@@ -295,22 +295,30 @@ CP_RARE static int checkDependent(CPMech mech, const CPMechState *s, const doubl
 
 /* If an entry of f or b is not finite, neither is u' or lambda, unless its row is off, dependent or
  * FULL. */
-static inline int check(CPMech mech, const CPMechState *s, const double *f, const double *b,
-                        const double *a, const double *lambda) {
-  int flag = cpMechChecked(mech, 0, s->t, "u'", a, mech->nu);
-  if (!flag) flag = cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
-  return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, s, f, b, a);
-}
-
-int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
-              double *lambda) {
+int cpMechKktTrial(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
+                   double *lambda) {
   if (mech->motions->nfull > 0) {
     moveFull(mech, f, b);
     f = mech->solve.rhs;
     b = mech->solve.rhs_b;
   }
-  const int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
-  return flag ? failedFactor(mech, s->t, flag) : check(mech, s, f, b, a, lambda);
+  int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
+  if (flag) return failedFactor(mech, s->t, flag);
+  flag = cpMechChecked(mech, 0, s->t, "u'", a, mech->nu);
+  return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
+}
+
+int cpMechKktCheck(CPMech mech, const CPMechState *s, const double *f, const double *b,
+                   const double *a) {
+  const int full = mech->motions->nfull > 0;
+  if (mech->kkt->dependent < 0) return CP_SUCCESS;
+  return checkDependent(mech, s, full ? mech->solve.rhs : f, full ? mech->solve.rhs_b : b, a);
+}
+
+int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
+              double *lambda) {
+  const int flag = cpMechKktTrial(mech, s, f, b, a, lambda);
+  return flag ? flag : cpMechKktCheck(mech, s, f, b, a);
 }
 
 /* Completes the reason for a failure of cpMechSolveTerms. */

@@ -35,6 +35,12 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
  * -CP_MOTION_CONFLICT if the b of a dependent row contradicts the other rows. */
 int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
               double *lambda);
+/* The same where the result is one of an iteration, which does not ask whether dependent rows contradict others; and the test alone, of the
+ * newest such result. */
+int cpMechKktTrial(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
+                   double *lambda);
+int cpMechKktCheck(CPMech mech, const CPMechState *s, const double *f, const double *b,
+                   const double *a);
 /* The size of the terms of b at the velocities u [nu]: products of lever arms, as entries of A are, with squares of velocities. Where
  * two of them cancel, as in a parallelogram, b is smaller, and its roundoff a part of this. */
 double cpMechTermsOfB(const CPMat *A, const double *u);

@@ -137,13 +137,14 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
   const int nu = mech->nu, m = mech->m;
   double change = 0.0, last = INFINITY, least = INFINITY, *next = it->next, *before = it->before;
   int stalled = 0;
-  int flag    = cpMechKkt(mech, s, f, b, a, lambda);
+  int flag    = cpMechKktTrial(mech, s, f, b, a, lambda);
   for (int k = 0; !flag && k < CP_MOST_ITERATIONS; k++) {
     double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
     memcpy(it->f, f, (size_t)nu * sizeof *f);
     flag = cpMechAddForces(mech, s, 1, lambda, it->f);
-    if (!flag) flag = cpMechKkt(mech, s, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
+    if (!flag)
+      flag = cpMechKktTrial(mech, s, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
     if (flag) return flag;
     change = 0.0;
     for (int i = 0; i < m; i++) {
@@ -167,7 +168,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     least               = fmin(least, change);
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
-    if (converged) return CP_SUCCESS;
+    if (converged) return cpMechKktCheck(mech, s, it->f, b, a);
     if (!flag && !cpAllFinite(lambda, m)) break;
   }
   if (flag) return flag;
