@@ -271,8 +271,9 @@ static int hasCome(const Meetings *all, const Meet *meet) {
   return 0;
 }
 
-/* Gives the selected features their contacts: the same ones as before, if they had some. Returns 1 if a contact has changed. */
-static int assign(Meetings *all, Meet *meet) {
+/* Gives the selected features their contacts: the same ones as before, if they had some. Returns 1 if a contact changes, which it does not
+ * yet if `only` is set. */
+static int assign(Meetings *all, Meet *meet, int only) {
   Chosen *now = &meet->now, *before = &meet->before;
   const Touch *of[MEETING_CONTACTS] = {NULL};
   int changed                       = 0;
@@ -290,10 +291,9 @@ static int assign(Meetings *all, Meet *meet) {
   for (int i = 0; i < now->n; i++) now->slot[i] = (signed char)abs(now->slot[i]);
   for (int l = 0; l < before->n; l++)
     if (hasContact(before, l)) had[before->slot[l] - 1] = 1;
-  for (int k = 0; k < meet->is->count; k++) {
-    changed |= had[k] && !of[k];
+  for (int k = 0; k < meet->is->count; k++) changed |= had[k] && !of[k];
+  for (int k = 0; k < meet->is->count && !(only && changed); k++)
     if (of[k] || had[k]) setContact(all, meet, k, of[k]);
-  }
   return changed;
 }
 
@@ -317,8 +317,8 @@ static int findCandidates(const Placed p[2], sunrealtype reach, Chosen *c) {
   return 0;
 }
 
-/* Chooses the features of two polyhedra where they are. Returns 1 if a contact has changed. */
-static int choose(Meetings *all, Meet *meet) {
+/* Chooses the features of two polyhedra where they are, as assign. */
+static int choose(Meetings *all, Meet *meet, int only) {
   Chosen *c = &meet->now;
   Placed p[2];
   sunrealtype d[3];
@@ -338,7 +338,22 @@ static int choose(Meetings *all, Meet *meet) {
     c->left = meet->reach;
     all->failed |= findCandidates(p, meet->reach, c) || choosePoints(p, c, meet);
   }
-  return assign(all, meet);
+  return assign(all, meet, only);
+}
+
+/* Where the newest step has used half of the distance that points may move, features are chosen anew, which takes no event if the contacts
+ * are those of the same ones; if not, their root function finds when they change. */
+static void renew(Meetings *all, Meet *meet) {
+  const int place = meet->place;
+  Placed p[2];
+  sunrealtype d[3];
+  relative(all, meet->is, p);
+  between(all, meet->is, d);
+  add3(-1, meet->now.at.x, d);
+  const sunrealtype way = meet->now.nearness == BALLS_APART ? length3(d) : moved(&meet->now, &p[1]);
+  if (2 * way < meet->now.left) return;
+  if (choose(all, meet, 1)) swap(meet);
+  meet->place = place, meet->handled = 0;
 }
 
 /* ---- the source ---- */
@@ -382,7 +397,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   all->t = t, all->acts = 0;
   for (int i = 0; i < all->m->nmeetings; i++) {
     all->meet[i].handled = 0;
-    if (!again) changed |= choose(all, &all->meet[i]);
+    if (!again) changed |= choose(all, &all->meet[i], 0);
     else all->acts |= !(left(all, &all->meet[i]) > 0) || hasCome(all, &all->meet[i]);
   }
   if (all->failed) return CP_MEM_FAIL;
@@ -404,12 +419,20 @@ static int handle(CPSession session, const CPEvent *event, N_Vector y, void *dat
     meet->handled = 0;
     if ((event->roots && (event->roots[2 * i] || event->roots[2 * i + 1])) ||
         !(left(all, meet) > 0) || hasCome(all, meet))
-      changed |= choose(all, meet);
+      changed |= choose(all, meet, 0);
   }
   if (all->failed) return CP_MEM_FAIL;
   if (!changed) return CP_CONTINUE;
   const int flag = tellMech(all);
   return flag ? flag : CP_RESTART;
+}
+
+static int accepted(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  Meetings *all = data;
+  (void)session, (void)t;
+  place(all, y);
+  for (int i = 0; i < all->m->nmeetings; i++) renew(all, &all->meet[i]);
+  return all->failed ? CP_MEM_FAIL : 0;
 }
 
 static void undo(CPSession session, N_Vector y, void *data) {
@@ -494,6 +517,7 @@ int touchingSource(Mechanism *m, CPEventSource *source) {
                             .direction  = m->meetings->direction,
                             .next_time  = nextTime,
                             .start      = begin,
+                            .accepted   = accepted,
                             .handle     = handle,
                             .undo       = undo,
                             .take_mech  = takeMech,

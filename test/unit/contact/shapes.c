@@ -379,6 +379,35 @@ START_TEST(features_of_flush_boxes_are_found_as_fast_as_others) {
 }
 END_TEST
 
+/* Steps that are short beside the distance that points may move until features are chosen anew end with a choice, which locates no event if
+ * it is the same one: a box slides over the middle of another one as over a plane, which has no features. _i: method */
+START_TEST(short_steps_over_a_face_are_those_over_a_plane) {
+  const Box box = {.size = {0.4, 0.4, 0.2}, .at = {-1, 0, 0.1}, .velocity = {1, 0, 0}};
+  sunrealtype evaluations[2];
+  for (int plane = 0; plane < 2; plane++) {
+    sunrealtype t = 0;
+    add_ground(plane ? CP_SHAPE_PLANE : CP_SHAPE_BOX, 4, 1, 0);
+    add_box("box", "cube", &box);
+    add_touch("touch", "base", "cube", (CPContactLaw){.mu = 0.02});
+    act(CP_ABSOLUTE);
+    CPSession session = CPSessionCreate(methods[_i], test_context);
+    ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-6, 1e-6, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, 1), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxStep(CPSessionGetIntegrator(session), 0.01), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
+    ck_assert_double_eq_tol(quantity_at(mech, "box.position", 1, y, 0), -0.1,
+                            1e-6); /* v t - mu g t^2 / 2 */
+    ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(mech), "mass_evals", &evaluations[plane]),
+                     CP_SUCCESS);
+    CPSessionFree(&session);
+    release();
+  }
+  ck_assert_msg(evaluations[0] <= 1.05 * evaluations[1], "%g %g", (double)evaluations[0],
+                (double)evaluations[1]);
+}
+END_TEST
+
 /* Boxes of one size that are stacked flush have all corners and edges on borders of the others' faces. They stay, and a blow moves the
  * upper one alone. _i: formulation */
 START_TEST(boxes_stay_stacked_flush) {
@@ -823,6 +852,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
   tcase_add_loop_test(tc, a_box_tips_over_the_edge_of_a_box, 0, 4);
   tcase_add_loop_test(tc, features_of_flush_boxes_are_found_as_fast_as_others, 0, 2);
+  tcase_add_loop_test(tc, short_steps_over_a_face_are_those_over_a_plane, 0, 2);
   tcase_add_loop_test(tc, boxes_stay_stacked_flush, 0, 2);
   tcase_add_loop_test(tc, all_bases_are_as_good_as_a_plane, 0, 8);
   tcase_add_loop_test(tc, what_rolls_over_an_edge_leaves_it_in_time, 0, 8);
