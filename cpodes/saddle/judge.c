@@ -12,9 +12,8 @@
 
 /* An angle whose sine in the metric of W is below this may be narrow because of W. */
 #define SUSPECT 0.01
-/* The decision is not repeated until the narrowest angle is narrower than then by this factor. */
-#define AGAIN 0.1
-/* W hides angles if the narrowest one is wider by CP_LESS_ANGLE in the other metric. */
+/* W hides angles if the narrowest one is wider by CP_LESS_ANGLE in the other metric. The decision is repeated where the narrowest angle is
+ * narrower than then by as much. */
 
 /* The structure of a sparse A is analysed once, if all A have one. */
 static int create(CPSaddle s) {
@@ -56,7 +55,7 @@ static int isHidden(CPSaddle s, int rank, double sine) {
 
 static int mayHide(const CPSaddle s, int rank, double sine) {
   return rank < s->nrows ? rank != s->agreed_rank && rank != s->known_rank
-                         : sine < SUSPECT && sine < AGAIN * s->judged_sine;
+                         : sine < SUSPECT && CP_LESS_ANGLE * sine < s->judged_sine;
 }
 
 void cpSaddleTakeJudged(CPSaddle s) {

@@ -36,7 +36,7 @@ static inline int cpSaddleIsLast(const CPSaddle s) {
 }
 /* The least sine of an angle that counts where the elimination of other unknowns has amplified roundoff by one over the
  * squared sine: half of the digits remain. */
-#define CP_LEAST_SINE_OF_PART 1.0e-4
+#define CP_LEAST_SINE_OF_PART sqrt(CP_HALF_DIGITS)
 /* The least sine of an angle in the metric of W that Cholesky factors distinguish from dependence. */
 static inline double cpSaddleLeastSine(const CPSaddle s) {
   if (cpSaddleIsLast(s)) return sqrt(CP_FLOOR_FACTOR * CP_UROUND);
