@@ -47,9 +47,7 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
 }
 
 int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 void (*addOn)(const Mechanism *b, const Law *law, sunrealtype T_z,
-                               sunrealtype *column),
-                 SUNMatrix Fz) {
+                 AddLaw *addOn, SUNMatrix Fz) {
   int flag = 0;
   for (int i = 0; i < b->nlaws && Fz && !flag; i++) {
     const Law *law = &b->law[i];

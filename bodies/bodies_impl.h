@@ -448,12 +448,14 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
                    sunrealtype *F, sunrealtype *T);
 /* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL */
 void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz);
-/* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses. addOn: adds a law's part, the
- * derivative T_z, to a column. */
+/* Adds the generalised forces of a law whose value is T to a column [nu]. */
+typedef void AddLaw(const Mechanism *b, const Law *law, sunrealtype T, sunrealtype *column);
+/* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses */
 int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 void (*addOn)(const Mechanism *b, const Law *law, sunrealtype T_z,
-                               sunrealtype *column),
-                 SUNMatrix Fz);
+                 AddLaw *addOn, SUNMatrix Fz);
+/* Fl, the derivatives of friction in proportion to |F| with respect to the multipliers, which are lambda_k / |F|, at the current poses */
+int bodiesFillFl(const Mechanism *b, sunrealtype t, const sunrealtype *lambda, AddLaw *addOn,
+                 SUNMatrix Fl);
 /* first: out, the first row of the reaction force of a joint across its point, in the order of A. Returns the number of these rows. */
 int bodiesReactionRows(const Mechanism *b, int joint, int *first);
 /* Returns |F| across the point of the joint, from its multipliers. first, count: out, as above */

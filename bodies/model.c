@@ -653,28 +653,21 @@ static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return bodiesAddLaws(bodies, 1, t, lambda, f);
 }
 
-/* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F|. */
-static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
-  (void)z;
-  Mechanism *b = bodies;
-  bodiesPoses(b, q, u, NULL);
-  for (int i = 0; i < b->nlaws; i++) {
-    const Law *law   = &b->law[i];
-    const Term *term = bodiesLawTerm(b, law, 0);
-    sunrealtype T[3];
-    Jet jet;
+int bodiesFillFl(const Mechanism *b, sunrealtype t, const sunrealtype *lambda, AddLaw *addOn,
+                 SUNMatrix Fl) {
+  int flag = 0;
+  for (int i = 0; i < b->nlaws && !flag; i++) {
+    const Law *law = &b->law[i];
+    sunrealtype T[3], x, rate, acc;
     int first, count;
     if (law->kind != FRICTION) continue;
     const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
-    bodiesTermJet(b, term, GRADIENT, &jet);
-    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, GRADIENT, T);
-    EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
-    for (int k = first; k < first + count && N > 0; k++)
-      SM_ELEMENT_D(Fl, bodiesColumnOf(&b->space, &b->pair[term->pair], j), k) +=
-          term->coef * T[0] * jet.g[j] * lambda[k] / N;
+    bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
+    flag = bodiesLaw(b, law, t, x, rate, 1, VALUES, T);
+    for (int k = first; k < first + count && N > 0 && !flag; k++)
+      addOn(b, law, T[0] * lambda[k] / N, SM_COLUMN_D(Fl, k));
   }
-  return 0;
+  return flag;
 }
 
 /* ------------------------------------------------------------------------------- K and C -- */
@@ -688,6 +681,13 @@ static void addOnBodies(const Mechanism *b, const Law *law, sunrealtype T_z, sun
     EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
     column[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * jet.g[j];
   }
+}
+
+static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
+  ((Mechanism *)bodies)->z = z;
+  bodiesPoses(bodies, q, u, NULL);
+  return bodiesFillFl(bodies, t, lambda, addOnBodies, Fl);
 }
 
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,

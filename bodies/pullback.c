@@ -180,31 +180,6 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
   treeAddGradient(b, pair, commonNode(b->tree, pair, term->m.kind), mask, g, scale, tau);
 }
 
-static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
-  (void)z;
-  Mechanism *b     = bodies;
-  const Tree *tree = b->tree;
-  bodiesPoses(b, q, u, NULL);
-  for (int i = 0; i < b->nlaws; i++) {
-    const Law *law   = &b->law[i];
-    const Term *term = bodiesLawTerm(b, law, 0);
-    sunrealtype T[3];
-    Jet jet;
-    int first, count;
-    if (law->kind != FRICTION) continue;
-    const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
-    const Mask mask     = bodiesTermMask(b, term);
-    bodiesTermJet(b, term, GRADIENT, &jet);
-    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, GRADIENT, T);
-    pullGradient(b, term, mask, jet.g, term->coef * T[0], tree->tau);
-    for (int k = first; k < first + count && N > 0; k++)
-      for (int j = 0; j < tree->nu; j++) SM_ELEMENT_D(Fl, j, k) += tree->tau[j] * lambda[k] / N;
-    memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
-  }
-  return 0;
-}
-
 int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies) {
   Mechanism *b          = bodies;
@@ -828,6 +803,13 @@ static void addOnTree(const Mechanism *b, const Law *law, sunrealtype T_z, sunre
     bodiesTermJet(b, term, GRADIENT, &jet);
     pullGradient(b, term, bodiesTermMask(b, term), jet.g, bodiesWeight(b, term) * T_z, column);
   }
+}
+
+static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
+  ((Mechanism *)bodies)->z = z;
+  bodiesPoses(bodies, q, u, NULL);
+  return bodiesFillFl(bodies, t, lambda, addOnTree, Fl);
 }
 
 /* Do forces act on bodies, by elements, or by rows that are no sums of coordinates? */
