@@ -78,9 +78,9 @@ static sunrealtype *numberOf(const Mechanism *m, int first, int i) {
   return placeOf(m, first, i).at;
 }
 
-/* The weight of file s of the SIDES in a difference with step 1, and its displacement in steps */
-static sunrealtype weightOf(int s) { return s < 3 ? -cpSixthOrder[2 - s] : cpSixthOrder[s - 3]; }
+/* The displacement of file s of the SIDES, in steps, and its weight in a difference with step 1 */
 static int stepsOf(int s) { return s < 3 ? s - 3 : s - 2; }
+static sunrealtype weightOf(int s) { return cpCentralWeight(cpSixthOrder, stepsOf(s)); }
 
 /* Moves those of the numbers low ... end - 1 that follow, from these values of the parameters to those. */
 static void moveNumbers(Mechanism *m, int low, int end, const sunrealtype *from,

@@ -819,13 +819,13 @@ static int finishForces(const Work *w) {
 /* Rates of activations depend on the numbers of their actuators alone. */
 static void addActivations(const Work *w, const Direction *d, sunrealtype *rates) {
   const Mechanism *b = w->b;
-  for (int k = 1; k <= 3; k++)
-    for (int s = -1; s <= 1; s += 2) {
-      moveTo(w->b, d, NULL, s * k * d->step);
-      bodiesActivations(b, rates, NULL);
-      for (int i = 0; i < b->nactivations; i++)
-        d->Z[i] += s * cpSixthOrder[k - 1] * rates[i] / d->step;
-    }
+  for (int k = -3; k <= 3; k++) {
+    if (k == 0) continue;
+    moveTo(w->b, d, NULL, k * d->step);
+    bodiesActivations(b, rates, NULL);
+    for (int i = 0; i < b->nactivations; i++)
+      d->Z[i] += cpCentralWeight(cpSixthOrder, k) * rates[i] / d->step;
+  }
   moveTo(w->b, d, NULL, 0);
 }
 

@@ -482,7 +482,7 @@ static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype 
       if (i < nu) moveAlong(e, i, k * h, state);
       else state[nq + i - nu] += k * h;
       flag = CPMechGetSensor(mech, name, t, moved, &s);
-      g[i] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] * s.value[0] / h;
+      g[i] += cpCentralWeight(cpSixthOrder, k) * s.value[0] / h;
     }
   }
   N_VDestroy(moved);

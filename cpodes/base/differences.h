@@ -18,6 +18,11 @@ static const double cpSixthOrder[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
 static const double cpFourthOrder[3] = {3.0 / 4.0 - 2.0 / 3.0, -3.0 / 20.0 + 1.0 / 12.0, 1.0 / 60.0};
 enum { CP_FINER = 4, CP_FINE = 3, CP_FINEST = 8 };
 
+/* The weight of the value k steps away, k = -3, -2, -1, 1, 2, 3, in such a difference */
+static inline double cpCentralWeight(const double *weight, int k) {
+  return k > 0 ? weight[k - 1] : -weight[-k - 1];
+}
+
 /* Its increment, relative to the size of x: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of
  * similar size. */
 #define CP_SIXTH_ORDER_STEP 0.01
@@ -37,8 +42,8 @@ static inline int cpDifferentiate(CPMoved moved, void *data, int n, double h, do
       const int flag = moved(k * h, value, data);
       if (flag) return flag;
       for (int j = 0; j < n; j++) {
-        sum[j] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / h * value[j];
-        error[j] += (k > 0 ? 1 : -1) * cpFourthOrder[abs(k) - 1] / h * value[j];
+        sum[j] += cpCentralWeight(cpSixthOrder, k) / h * value[j];
+        error[j] += cpCentralWeight(cpFourthOrder, k) / h * value[j];
       }
     }
     goes_on = 0;

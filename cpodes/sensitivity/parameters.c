@@ -80,10 +80,10 @@ static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRh
     if (k == 0) continue;
     move(params, along, k * e);
     if (s) N_VLinearSum(1.0, y, k * e, s, moved);
-    flag                   = f(t, s ? moved : y, value, data);
-    const sunrealtype part = (k > 0 ? 1 : -1) / e;
-    if (!flag) N_VLinearSum(1.0, result, part * cpSixthOrder[abs(k) - 1], value, result);
-    if (!flag && error) N_VLinearSum(1.0, error, part * cpFourthOrder[abs(k) - 1], value, error);
+    flag = f(t, s ? moved : y, value, data);
+    if (!flag) N_VLinearSum(1.0, result, 1.0 / e * cpCentralWeight(cpSixthOrder, k), value, result);
+    if (!flag && error)
+      N_VLinearSum(1.0, error, 1.0 / e * cpCentralWeight(cpFourthOrder, k), value, error);
   }
   for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
   return flag;
