@@ -39,9 +39,8 @@ typedef struct {
   sunrealtype *value;
 } Factor;
 
-enum {
-  GROUP = 4
-}; /* of neighbouring panels, whose products follow each other, since the loops over rows are the same */
+/* The number of neighbouring panels whose products follow each other, since the loops over rows are the same */
+enum { GROUP = 4 };
 enum { NOT_REACHED, BY_TAU, BY_WRENCHES };
 
 typedef struct Forward_ {

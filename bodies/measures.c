@@ -372,6 +372,7 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
 
 /* At the gradient g [3] of a surface: t, out, two tangents of its length */
 static void tangents(const Space *space, const Taylor *g, Taylor t[2][3]) {
+  /* The last row is e, and the others are where the shortest turn from e_z to e takes e_x and e_y. */
   static const sunrealtype in_space[3][3] = {
       {0.9745098826128992, -0.0615385871024211, -0.21573940527226648},
       {-0.0615385871024211, 0.851432708408057, -0.5208409981466113},

@@ -361,9 +361,9 @@ static int takeDrag(Mjcf *m, const MjcfDrag *drag, const Place *place) {
   return 0;
 }
 
-/* Takes a geom with fluidshape="ellipsoid": the fluid acts on the ellipsoid with its half sizes. */
-CP_RARE static int soakGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
-                            const Place *body, Place place) {
+/* Takes a geom if it has fluidshape="ellipsoid": the fluid acts on the ellipsoid with its half sizes. */
+CP_RARE static int takeFluidShape(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
+                                  const Place *body, Place place) {
   static const char *const shapes[] = {"none", "ellipsoid", NULL};
   MjcfDrag drag                     = {.node = n, .coefficients = {0.5, 0.25, 1.5, 1, 1}};
   int shape                         = 0;
@@ -373,7 +373,7 @@ CP_RARE static int soakGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, in
       mjcfNumbers(m, n, "geom", class_, "fluidcoef", 1, 5, drag.coefficients))
     return 1;
   if (!shape) return 0;
-  m->soaked = 1;
+  m->has_fluid_shape = 1;
   if (type >= NUM_SOLIDS || mjcfGet(m, n, "geom", class_, "mesh"))
     return robotNote(m->r, n, "the drag of the fluid on meshes");
   if (readSolid(m, n, class_, type, body, s, &place)) return 1;
@@ -385,7 +385,7 @@ CP_RARE static int soakGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, in
 
 /* The fluid acts on a body without such geoms as on the box with its mass and principal moments. Of equal moments any axes are principal
  * ones, but not equal for the drag: those of its only part count, otherwise those nearest to the body's. */
-CP_RARE static int soakBody(Mjcf *m, const xmlNode *n, const Place *body, const Mass *mass) {
+CP_RARE static int takeInertiaBox(Mjcf *m, const xmlNode *n, const Place *body, const Mass *mass) {
   MjcfDrag drag = {.node = n, .is_box = 1};
   Place place   = m->part;
   Mass own;
@@ -446,7 +446,8 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
   return mjcfClass(m, n, "class", around, &class_) ||
          mjcfKeyword(m, n, "geom", class_, "type", geom_types, &type) ||
          mjcfPlace(m, n, "geom", class_, body, &place) ||
-         takeGeom(m, n, class_, type, body, place) || soakGeom(m, n, class_, type, body, place) ||
+         takeGeom(m, n, class_, type, body, place) ||
+         takeFluidShape(m, n, class_, type, body, place) ||
          (has_mass && weighGeom(m, n, class_, type, body, place));
 }
 
@@ -550,9 +551,9 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
       (place.link != GROUND || m->total[1] > 0) &&
       (m->model->inertia == FROM_GEOMS || (m->model->inertia == FROM_EITHER && !inertial));
   Mass own = {0}, *around_it = m->body;
-  const int outer = m->here, soaked = m->soaked;
-  const Place part = m->part;
-  m->soaked = 0, m->part = place;
+  const int outer = m->here, has_fluid_shape = m->has_fluid_shape;
+  const Place part   = m->part;
+  m->has_fluid_shape = 0, m->part = place;
   m->body = &own;
   m->here = robotText(n, "name") ? m->r->nplaces : UNNAMED;
   if (keepPlace(m->r, n, "body", &place) || mjcfChildren(m, n, class_, &place, 1, 0) ||
@@ -561,10 +562,10 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   m->body = around_it;
   limitMass(m, &own);
   m->total[0] += own.mass;
-  if (hasFluid(m) && !m->soaked && place.link != GROUND && own.mass > 0 &&
-      soakBody(m, n, &place, &own))
+  if (hasFluid(m) && !m->has_fluid_shape && place.link != GROUND && own.mass > 0 &&
+      takeInertiaBox(m, n, &place, &own))
     return 1;
-  m->soaked = soaked, m->part = part;
+  m->has_fluid_shape = has_fluid_shape, m->part = part;
   if (lifted < 0 && robotNote(m->r, n, "gravcomp below 0")) return 1;
   if (lifted > 0) robotLift(m->r, &(Place){{0, 0, 0, 1, 0, 0, 0}, place.link}, &own, lifted);
   if (place.link != GROUND) addMass(&own, &m->r->link[place.link].mass);

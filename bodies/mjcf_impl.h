@@ -63,7 +63,7 @@ typedef struct {
   sunrealtype fluid[5]; /* density, viscosity and wind */
   MjcfDrag *drag;       /* [ndrags] */
   int ndrags;
-  int soaked;             /* has the body that is being read geoms on which the fluid acts? */
+  int has_fluid_shape;    /* has the body that is being read geoms on which the fluid acts? */
   sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
   int nelements;          /* that have been copied */
   int off;                /* kinds of Disabled that the file switches off itself */

@@ -64,9 +64,8 @@ typedef struct {
   sunrealtype omega_body[3];
 } BodyKeys;
 
-enum {
-  MOST_SUMMED = 32
-}; /* coordinates of a tendon of a file; couplers may have fewer (CP_MOST_COUPLED) */
+/* The most coordinates of a tendon of a file; couplers may have fewer (CP_MOST_COUPLED). */
+enum { MOST_SUMMED = 32 };
 
 typedef struct {
   CPDrive drive; /* first, as the body above */

@@ -18,9 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHY = 200 };
-
-enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192 };
+enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192, WHY = 200 };
 
 /* The number of bytes of the control character at c, those from U+0080 to U+009F in UTF-8 included, or 0 */
 static int control(const char *c) {

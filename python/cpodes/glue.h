@@ -160,8 +160,10 @@ int glue_begin(GlueRun *run, const int *direction);
 int glue_sample(CPSession session, GlueSampler *sampler, int *last);
 /* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
  * value of CPSessionStep, or one of these. */
-#define GLUE_CALM  1000 /* an interval of time stepping has ended */
-#define GLUE_EVENT 1001 /* an event has been handled */
+enum {
+  GLUE_CALM  = 1000, /* an interval of time stepping has ended */
+  GLUE_EVENT = 1001  /* an event has been handled */
+};
 int glue_march(GlueRun *run, double t1);
 /* Records the state at run->t as the end of a step. Returns 0 or an error code of the
  * interpolation. */
