@@ -168,7 +168,7 @@ static int keepStrike(Kinks *all, Passage *e) {
   const sunrealtype *p, *u = N_VGetArrayPointer(all->from) + bodiesCoordinates(all->m);
   sunrealtype T;
   int flag = findMomenta(all, e, all->t_met, all->from, &p, &T);
-  if (!flag) flag = bodiesKeepStrike(all->mech, all->t_met, all->met, u, p, &e->strike);
+  if (!flag) flag = bodiesKeepStrike(all->m, all->mech, all->t_met, all->met, u, p, &e->strike);
   return flag;
 }
 
@@ -184,9 +184,10 @@ static int map(const void *record, sunrealtype t, N_Vector y, void *data) {
   return flag;
 }
 
+/* why: NULL: what the mech has reported */
 static int refuse(Kinks *all, int flag, const char *why) {
   snprintf(all->message, sizeof all->message, "at t = %.10g: %s", (double)all->t_met,
-           flag == CP_NOT_SUPPORTED ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+           why ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
   return flag < 0 ? flag : CP_USERFUNC_FAIL;
 }
 
@@ -210,7 +211,7 @@ static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *j
   memcpy(e->held + n, all->held, size);
   for (int i = 0; i < all->n && noted && !flag; i++)
     if (all->held[i] == ANY_PIECE && all->moved[i] == FREED) flag = judgeFree(all, i, &unknown);
-  if (flag) return refuse(all, flag, "");
+  if (flag) return refuse(all, flag, NULL);
   if (unknown)
     return refuse(
         all, CP_NOT_SUPPORTED,
@@ -218,15 +219,13 @@ static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *j
         "only touches that or stays there");
   all->strikes = e->acted && all->strikes && differ(all->from, all->met);
   if (e->acted && (flag = findEnd(all, e)))
-    return refuse(all, flag,
-                  "a force or a velocity jumps where several functions have ends of pieces, at one "
-                  "time by accident, and derivatives do not exist");
-  if (all->strikes && !(flag = bodiesStrikesContacts(all->m, all->mech, t, all->met, &unknown)) &&
-      unknown)
-    return refuse(all, CP_NOT_SUPPORTED,
-                  "a velocity jumps where contacts, limits or dry friction act, and derivatives of "
-                  "their impulses are not known");
-  if (all->strikes && (flag || (flag = keepStrike(all, e)))) return refuse(all, flag, "");
+    return refuse(
+        all, flag,
+        flag != CP_NOT_SUPPORTED
+            ? NULL
+            : "a force or a velocity jumps where several functions have ends of pieces, at one "
+              "time by accident, and derivatives do not exist");
+  if (all->strikes && (flag = keepStrike(all, e))) return refuse(all, flag, NULL);
   *jumps     = (e->place != NONE) + 2 * (e->strike != NULL);
   all->t_met = NAN; /* There may be another event at the same time. */
   return 0;

@@ -256,9 +256,10 @@ static int closesAt(const Acting *all, const Passage *e, int i) {
   return all->m->release[i].closes && e->before[2 * all->m->nreleases + i] && !e->before[i];
 }
 
+/* why: NULL: what the mech has reported */
 static int refuse(Acting *all, sunrealtype t, int flag, const char *why) {
   snprintf(all->message, sizeof all->message, "at t = %.10g: %.200s: %s", (double)t, all->text,
-           flag == CP_NOT_SUPPORTED ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+           why ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
   return flag < 0 ? flag : CP_USERFUNC_FAIL;
 }
 
@@ -271,14 +272,8 @@ static void dropEvent(void *record, void *data) {
 
 static int keepStrike(Acting *all, Passage *e, sunrealtype t) {
   const sunrealtype *u = N_VGetArrayPointer(all->from) + bodiesCoordinates(all->m);
-  int others           = 0;
-  int flag             = bodiesStrikesContacts(all->m, all->mech, t, all->met, &others);
-  if (!flag && others)
-    return refuse(all, t, CP_NOT_SUPPORTED,
-                  "contacts, limits or dry friction act there, and derivatives of their impulses "
-                  "are not known");
-  if (!flag) flag = bodiesKeepStrike(all->mech, t, all->met, u, NULL, &e->strike);
-  return flag ? refuse(all, t, flag, "") : 0;
+  const int flag       = bodiesKeepStrike(all->m, all->mech, t, all->met, u, NULL, &e->strike);
+  return flag ? refuse(all, t, flag, NULL) : 0;
 }
 
 static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {

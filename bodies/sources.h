@@ -31,12 +31,11 @@ int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPP
 
 /* ---- strike.c ---- */
 /* What derivatives need of a plastic impact at (t, y), the state after it. u [nu]: the velocities before it; p [nu]: the momenta before it that the
- * motions of joints take, or NULL: M u. The system is that after it. Returns 0 or a code that has been reported. */
+ * motions of joints take, or NULL: M u. The system is that after it. Returns 0 or a code that the mech has reported, CP_NOT_SUPPORTED where rows of
+ * contacts, limits or frictions are on, which answer by impulses of their own. */
 typedef struct Strike_ Strike;
-/* strikes: out: are rows of contacts, limits or frictions on, which answer by impulses of their own? */
-int bodiesStrikesContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, int *strikes);
-int bodiesKeepStrike(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *u,
-                     const sunrealtype *p, Strike **strike);
+int bodiesKeepStrike(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,
+                     const sunrealtype *u, const sunrealtype *p, Strike **strike);
 /* y <- the state after the impact from y, near the state that has been kept, to first order; p: from which momenta, NULL: M u. T: the kinetic
  * energy before it, or NAN: that of p = M u. */
 int bodiesStrikeBeside(const Strike *strike, Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,

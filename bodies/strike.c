@@ -87,29 +87,40 @@ static void findMissing(const Strike *s, const sunrealtype *p) {
   }
 }
 
-int bodiesStrikesContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, int *strikes) {
-  int *mask = malloc(((size_t)m->nv + 1) * sizeof *mask);
-  int flag  = mask ? findContacts(m, mech, t, y, mask) : CP_MEM_FAIL;
-  *strikes  = 0;
-  for (int i = 0; i < m->nv && !flag; i++) *strikes |= mask[i] == 0;
-  free(mask);
-  return flag;
+static int noMemory(CPMech mech) {
+  return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, "CPSessionGradient",
+                  "no memory for the derivatives of an impact");
 }
 
-int bodiesKeepStrike(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *u,
-                     const sunrealtype *p, Strike **strike) {
+/* Are rows of contacts, limits or frictions on? Returns 0 or a code that has been reported. */
+static int refuseContacts(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y) {
+  int *mask = malloc(((size_t)m->nv + 1) * sizeof *mask), any = 0;
+  if (!mask) return noMemory(mech);
+  const int flag = findContacts(m, mech, t, y, mask);
+  for (int i = 0; i < m->nv && !flag; i++) any |= mask[i] == 0;
+  free(mask);
+  return any ? cpReport(CP_OBJECT(mech), CP_NOT_SUPPORTED, "CPSessionGradient",
+                        "contacts, limits or dry friction act there, and derivatives of their "
+                        "impulses are not known")
+             : flag;
+}
+
+int bodiesKeepStrike(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,
+                     const sunrealtype *u, const sunrealtype *p, Strike **strike) {
+  int flag = refuseContacts(m, mech, t, y);
+  if (flag) return flag;
   const CPEquations *eq = CPModelGetEquations(CPMechGetModel(mech));
   const size_t nu = (size_t)eq->nu, na = (size_t)CPMechGetNumMultipliers(mech);
   Strike *s = *strike = calloc(1, sizeof *s);
   if (!s || !(s->u = calloc(3 * nu * nu + 3 * nu + 2 * na * nu + 2 * na + 1, sizeof *s->u)))
-    return CP_MEM_FAIL;
+    return noMemory(mech);
   s->nu = nu, s->na = na;
   s->Lambda = s->u + nu, s->v = s->Lambda + na, s->p = s->v + na, s->f = s->p + nu;
   s->unit = s->f + nu, s->D = s->unit + nu * nu, s->M = s->D + nu * nu;
   s->E = s->M + nu * nu, s->A = s->E + na * nu;
   for (size_t k = 0; k < nu; k++) s->unit[k * (nu + 1)] = 1;
   memcpy(s->u, N_VGetArrayPointer(y) + eq->nq, nu * sizeof *s->u);
-  int flag = findMatrices(s, mech, t, y);
+  flag = findMatrices(s, mech, t, y);
   if (flag) return flag;
   if (!p) momentaOf(s, u, s->p), p = s->p;
   findMissing(s, p); /* without Lambda, which this is the impulse of */
