@@ -257,6 +257,14 @@ static void forgetRoots(CPContact c) {
   memset(c->fired, 0, (size_t)(ROOTS * c->npoints) * sizeof *c->fired);
 }
 
+/* Begins time stepping at an event at which the laws have no solution, as of bodies that are wedged while they slide: contacts then act by
+ * impulses, in any direction. The event itself does not happen. */
+static int yield(CPContact c, sunrealtype t, int *changed) {
+  EACH_NEAR(c, i) c->event[i].struck = 0, c->event[i].before = c->event[i].after;
+  *changed = 1, c->yielded = CONTACT_NO_LAW;
+  return contactBeginTimeStepping(c, t);
+}
+
 /* Finds the phases at (t, y), with the impacts that happen there. If that fails, y and the phases are unchanged. */
 static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   const size_t points = (size_t)c->npoints * sizeof *c->point;
@@ -267,7 +275,10 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   contactTolerances(c, y);
   const sunrealtype *q = N_VGetArrayPointer(y);
   int flag             = contactNear(c, t, q, q, 0.0);
+  c->yields            = c->dense > 0;
   if (!flag) flag = contactEvent(c, t, y, &changed, "CPSessionStart");
+  if (c->yields && flag == CP_CONTACT_NO_SOLUTION) flag = yield(c, t, &changed);
+  c->yields = 0;
   if (!flag) contactOffsets(c, t);
   if (!flag) return CP_SUCCESS;
   contactAllNear(c);
@@ -298,7 +309,8 @@ static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
   const int had             = c->changed;
   memcpy(c->event_own, c->event, (size_t)c->npoints * sizeof *c->event);
   EACH_NEAR(c, i) c->point[i].rested = c->kept.point[i].phase != CP_CONTACT_OPEN;
-  const int flag = findPhases(c, t, y);
+  c->time_stepping = 0;
+  const int flag   = findPhases(c, t, y);
   for (int i = 0; i < c->npoints; i++) c->point[i].rested = 0;
   if (flag) return flag;
   EACH_NEAR(c, i) {
@@ -307,7 +319,7 @@ static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
     if (had && own[i].struck && !event->struck) *event = own[i], event->after = after;
     event->before = c->kept.point[i].phase;
   }
-  c->time_stepping = 0, c->changed = c->found_anew = 1;
+  c->changed = c->found_anew = 1;
   return CP_SUCCESS;
 }
 
@@ -471,6 +483,7 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   if (flag) return flag;
   c->t = t, c->sens.t_minus = NAN;
   N_VScale(1.0, y, c->newest);
+  if (!again && c->time_stepping) announceBegin(c);
   if (!again || !c->changed) return CP_SUCCESS;
   c->changed = 0;
   if (c->dense > 0) c->recent[c->nrecent++ % c->dense] = t;
@@ -523,14 +536,6 @@ static void take(CPContact c, const int *found) {
     for (int k = 0; k < kinds; k++) c->fired[ROOTS * i + k] = own[k] | own[kinds + k];
     c->fired[ROOTS * i + ROOTS - 1] = found[c->first_root[i + 1] - 1];
   }
-}
-
-/* Begins time stepping at an event at which the laws have no solution, as of bodies that are wedged while they slide: contacts then act by
- * impulses, in any direction. The event itself does not happen. */
-static int yield(CPContact c, sunrealtype t, int *changed) {
-  EACH_NEAR(c, i) c->event[i].struck = 0, c->event[i].before = c->event[i].after;
-  *changed = 1, c->yielded = CONTACT_NO_LAW;
-  return contactBeginTimeStepping(c, t);
 }
 
 /* Handles the event at c->fired. changed: out. If that fails, the integrator is already past the event. */

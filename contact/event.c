@@ -21,13 +21,18 @@ static sunrealtype criterion(const CPContact c, int k, const sunrealtype *s) {
   return value;
 }
 
+/* No accelerations exist, but impulses do: sliding ends by an impact without a collision (F. Genot, B. Brogliato, European Journal of
+ * Mechanics A 18, 1999). Time stepping, whose unknowns are impulses, passes it. */
 static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
   const ContactLaw *law = &c->problem.law[k];
   const Point *point    = &c->point[law->contact];
+  if (c->yields) return CP_CONTACT_NO_SOLUTION;
   return cpReport(
       &c->log, CP_CONTACT_PAINLEVE, function,
       "at t = %.10g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
-      "does not push it apart (Painleve): n^T W (n - mu s) = %.3e",
+      "does not push it apart (Painleve): n^T W (n - mu s) = %.3e; time stepping passes such "
+      "states "
+      "by impulses",
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
 

@@ -376,6 +376,30 @@ START_TEST(rod_that_jams_is_named) {
 }
 END_TEST
 
+/* No force holds the end of the rod on the floor while it slides, but an impulse does, which ends the sliding: without a collision, an impact
+ * (Genot and Brogliato 1999). With the least change of velocity that leaves the end at rest, the rod turns about it: its angular momentum about
+ * the end stays, so theta' = -sin(theta) v / 2 / (1/3) for the velocity v of the centre before. */
+START_TEST(rod_that_jams_stops_by_an_impulse) {
+  Body body               = rod();
+  const CPEquations model = floor_body_model(&body);
+  const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end of the rod", .tangent = 1,
+                                .ntangents = 1, .law.mu = 1.5};
+  const sunrealtype rate = 1.5 * sin(theta) * 1, later = 1e-4;
+  Run *run = run_create(&model, &body, 1, &point, y0);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-3), CP_SUCCESS);
+  ck_assert_int_eq(run_attach(run, DOP853, TIGHT), CP_SUCCESS);
+  run_to(run, later);
+  const sunrealtype *y = entries(run->y);
+  /* gravity changes the rate by at most 3/2 g t */
+  ck_assert_double_eq_tol(y[5], rate, 15 * later);
+  ck_assert_double_eq_tol(y[3] + 0.5 * sin(y[2]) * y[5], 0, 1e-9);
+  ck_assert_double_eq_tol(y[4] - 0.5 * cos(y[2]) * y[5], 0, 1e-9);
+  ck_assert_mentions(run->log.text, "no accelerations satisfy the laws of contact");
+  run_free(&run);
+}
+END_TEST
+
 /* ---- several contacts ---- */
 
 /* siconos-tutorials, examples/mechanics/ImpactingStick: length 1, mass 1, 45 degrees, e = 1,
@@ -630,6 +654,7 @@ TEST_SUITE(motions) {
                       (int)(sizeof tireless / sizeof *tireless));
   tcase_add_test(tc, painleve_begins_at_four_thirds);
   tcase_add_test(tc, rod_that_jams_is_named);
+  tcase_add_test(tc, rod_that_jams_stops_by_an_impulse);
   tcase_add_loop_test(tc, energy_of_an_impacting_stick_never_grows, 0, 2 * METHODS);
   tcase_add_loop_test(tc, rocking_block_is_housners, 0, METHODS);
   tcase_add_loop_test(tc, block_that_tips_while_it_slides_comes_to_rest, 0, 5 * METHODS);
