@@ -232,13 +232,14 @@ static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *exp
   return CP_SUCCESS;
 }
 
-/* Of the derivatives of row i, with both steps, the one that is nearest to x. sides: CP_CHECK_SIDES, or 1 for the central ones alone */
+/* Of the derivatives of row i, with both steps, the one that is nearest to x; one from a side must be at least twice as near as the central
+ * ones, which have less roundoff. sides: CP_CHECK_SIDES, or 1 for the central ones alone */
 static double nearest(const CPCheck *check, int i, int sides, double x) {
   double best = INFINITY;
-  for (int k = 0; k < CP_CHECK_STEPS; k++)
-    for (int of = 0; of < sides; of++) {
-      const double d = check->differences[k].from[of][i];
-      if (!(fabs(x - best) <= fabs(x - d))) best = d;
+  for (int of = CP_CHECK_CENTRAL; of < sides; of++)
+    for (int k = 0; k < CP_CHECK_STEPS; k++) {
+      const double d = check->differences[k].from[of][i], part = of == CP_CHECK_CENTRAL ? 1.0 : 0.5;
+      if (!(part * fabs(x - best) <= fabs(x - d))) best = d;
     }
   return best;
 }
