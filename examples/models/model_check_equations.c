@@ -186,10 +186,11 @@ static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time)
 static const sunrealtype run_agreement = 1e-5;
 
 /* The same over a short run if only the CPMech computes y' (quaternions) */
-static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
+static int run_keeps(ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPPluginQuantity *q = &c->type->quantities[i];
   sunrealtype time          = 0;
-  if (!short_run(c, t, y, &time) || !run(c, t, y, time)) return 0;
+  c->stopped                = !short_run(c, t, y, &time) || !run(c, t, y, time);
+  if (c->stopped) return 0;
   const sunrealtype before = plugin_value(c->model, q, t, y), end = t + time,
                     gain = plugin_value(c->model, q, end, c->moved) - before;
   /* effects of the positions alone and of the velocities alone, which cancel */
@@ -210,7 +211,7 @@ static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
          is_not_kept(c, i, how);
 }
 
-static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
+static int keeps_at(ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPPluginQuantity *q = &c->type->quantities[i];
   if (!isfinite(plugin_value(c->model, q, t, y)))
     return model_contradicts(c, "%s is not finite", q->name);
@@ -274,8 +275,9 @@ static int other_value(const CPPluginParameter *p, int how, sunrealtype *value) 
   return *value >= p->least && *value <= p->most && *value != p->value;
 }
 
-/* Checks the model with other values of its parameters, at states chosen as for the model itself. If it cannot be created or
-   is inconsistent with these values, nothing is checked. */
+/* Checks the model with other values of its parameters, at states chosen as for the model itself. If it cannot be created,
+   is inconsistent or cannot move with these values, as a coupler whose ratio is 0, a tyre without stiffness or a linkage that is shaky under
+   another gravity, nothing is checked. */
 static int keeps_with(const ModelCheck *c, int i, const sunrealtype *values, const char *name,
                       sunrealtype value) {
   char refused[MODEL_MESSAGE], how[MODEL_MESSAGE];
@@ -285,7 +287,7 @@ static int keeps_with(const ModelCheck *c, int i, const sunrealtype *values, con
   int result = 1;
   if (model && model_objects_are_created(&other) && model_start_is_consistent(&other)) {
     model_states_are_found(&other);
-    result = model_quantity_keeps(&other, i);
+    result = model_quantity_keeps(&other, i) || other.stopped;
     if (!result) {
       snprintf(how, sizeof how, "%s", c->message);
       model_contradicts(c, "with %s = %g %.400s", name, (double)value, how);

@@ -26,6 +26,7 @@ typedef struct {
   sunrealtype *lambda[2];       /* work, for multipliers */
   CPMechReport report;          /* the largest errors of all states */
   /* of the part in progress */
+  int stopped;        /* there was no motion to measure: accelerations or a run have failed */
   sunrealtype *error; /* the largest that was measured */
   char *message;      /* what is wrong */
   size_t length;

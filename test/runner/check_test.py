@@ -275,6 +275,19 @@ class CheckTest(RunnerTest):
         self.assert_done(result)
         self.assertRegex(result.stdout, r"energy: conserved +ok")
 
+    def test_values_of_parameters_with_which_nothing_moves_are_not_judged(self):
+        file = self.folder / "cam.yaml"  # a coupler with the ratio 0 on the follower has no solution beside the drive
+        file.write_text("gravity: [0, 0, -9.81]\n"
+                        "bodies:\n  - {name: shaft, mass: 1, inertia: [0.02, 0.03, 0.04], omega: [0, 0, 6]}\n"
+                        "  - {name: rod, mass: 0.5, inertia: [0.02, 0.03, 0.04], at: [0, 0, 0.3]}\n"
+                        "joints:\n  - {name: turn, kind: revolute, b: shaft, axis: [0, 0, 1]}\n"
+                        "  - {name: lift, kind: prismatic, b: rod, at: [0, 0, 0.3], axis: [0, 0, 1]}\n"
+                        "couplers:\n  - {name: cam, of: [lift, turn], ratio: [1, -1], function: 20 mm*(1 - cos(x))}\n"
+                        "drives:\n  - {name: motor, of: turn, rate: 6}\n")
+        result = cpodes("check", file)
+        self.assert_done(result)
+        self.assertRegex(result.stdout, r"energy: with other parameters +ok")
+
     def test_times_of_activations_stay_positive(self):
         result = cpodes("check", FILES / "arm_control.yaml")
         self.assert_done(result)
