@@ -102,17 +102,34 @@ static int take_rows(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
   return !failed || model_contradicts(c, "A fails near y0, or there is no memory for it");
 }
 
+/* Is row i one of a contact that is open at all states? Those of two polyhedra have no gradient until a run brings them near each other and
+   finds which features meet. */
+static int is_open(const ModelCheck *c, sunindextype i, sunrealtype *p) {
+  const CPEquations *m = &c->model->mech;
+  for (int k = 0; k < c->model->ncontacts; k++) {
+    const CPContactPoint *contact = &c->model->contact[k];
+    int open                      = i == contact->normal ||
+               (i >= contact->tangent && i < contact->tangent + contact->ntangents);
+    if (!open || contact->normal >= m->np || !m->p) continue;
+    for (int l = 0; l < c->nstates && open; l++)
+      open = !m->p(c->time[l], N_VGetArrayPointer(c->state[l]), p, c->model->data) &&
+             p[contact->normal] > 0;
+    return open;
+  }
+  return 0;
+}
+
 int model_rows_act(ModelCheck *c) {
   const CPEquations *m  = &c->model->mech;
   const sunindextype na = CPMechGetNumMultipliers(c->mech);
-  sunrealtype *largest  = calloc(na + 1, sizeof *largest);
+  sunrealtype *largest  = calloc(na + m->np + 1, sizeof *largest);
   int result            = largest ? 1 : model_contradicts(c, "no memory");
   for (int k = 0; k < c->nstates && result; k++)
     result = take_rows(c, c->time[k], c->state[k], largest);
   for (sunindextype i = 0; i < na && result; i++) {
     char name[256] = "";
     /* In joint coordinates no freedom moves what leads out of the plane of a planar loop. */
-    if (largest[i] > 0 || m->use_rows) continue;
+    if (largest[i] > 0 || m->use_rows || is_open(c, i, largest + na)) continue;
     if (m->row_name && i < m->na) m->row_name(CP_NAME_ROW, i, 0, name, sizeof name, c->model->data);
     else
       snprintf(name, sizeof name, "%s constraint %ld", i < m->np ? "position" : "velocity",

@@ -275,6 +275,12 @@ class CheckTest(RunnerTest):
         self.assert_done(result)
         self.assertRegex(result.stdout, r"energy: conserved +ok")
 
+    def test_rows_of_polyhedra_that_do_not_touch_have_no_gradient(self):
+        for file in "box_over_edge.yaml", "box_stack.yaml":
+            result = cpodes("check", FILES / file)
+            self.assert_done(result)
+            self.assertRegex(result.stdout, r"A: no row is zero +ok", file)
+
     def test_values_of_parameters_with_which_nothing_moves_are_not_judged(self):
         file = self.folder / "cam.yaml"  # a coupler with the ratio 0 on the follower has no solution beside the drive
         file.write_text("gravity: [0, 0, -9.81]\n"
