@@ -48,7 +48,7 @@ static const Taylor *pointOf(const Solid *s, const Feature *f, const Taylor *n,
 /* m: out, -R^T n */
 static void normalOfB(Taylor (*R)[3], const Taylor *n, Taylor *m) {
   for (int k = 0; k < 3; k++) {
-    m[k] = taylorConstant(n->n, n->degree, 0);
+    taylorSet(n->n, n->degree, 0, &m[k]);
     for (int i = 0; i < 3; i++) taylorAddProduct(-1, &R[i][k], &n[i], &m[k]);
   }
 }
@@ -56,7 +56,7 @@ static void normalOfB(Taylor (*R)[3], const Taylor *n, Taylor *m) {
 /* at: out, R q */
 static void turned(Taylor (*R)[3], const Taylor *q, Taylor *at) {
   for (int i = 0; i < 3; i++) {
-    at[i] = taylorConstant(q->n, q->degree, 0);
+    taylorSet(q->n, q->degree, 0, &at[i]);
     for (int k = 0; k < 3; k++) taylorAddProduct(1, &R[i][k], &q[k], &at[i]);
   }
 }
@@ -278,7 +278,7 @@ static void advance(const Closest *c, int order, const Taylor *E, Taylor *z) {
 /* X: out, where the centre of b is as a function of the six variables */
 static void movedCentre(const sunrealtype *x, int degree, Taylor *X) {
   for (int i = 0; i < 3; i++) {
-    X[i] = taylorConstant(VARIABLES, degree, x[i]);
+    taylorSet(VARIABLES, degree, x[i], &X[i]);
     if (degree > 0) X[i].d[i] = 1;
   }
 }
@@ -291,7 +291,7 @@ static void moved(const sunrealtype *x, sunrealtype (*R)[3], int degree, Taylor 
     for (int i = 0; i < 3; i++) {
       const int j = (i + 1) % 3, l = (i + 2) % 3;
       Taylor *q = &Q[i][k];
-      *q        = taylorConstant(VARIABLES, degree, r[i]);
+      taylorSet(VARIABLES, degree, r[i], q);
       if (degree > 0) q->d[3 + j] = r[l], q->d[3 + l] = -r[j];
       for (int p = 0; p < 3 && degree > 1; p++) /* W^2 r = w (w . r) - r (w . w) */
         for (int o = 0; o < 3; o++)
@@ -305,7 +305,7 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
                        Taylor *gap, Taylor *n, Taylor *at) {
   Taylor X[3], Q[3][3], m[3], q[3];
   moved(x, R, degree, X, Q);
-  for (int k = 0; k < 3; k++) n[k] = taylorConstant(VARIABLES, degree, k == 2);
+  for (int k = 0; k < 3; k++) taylorSet(VARIABLES, degree, k == 2, &n[k]);
   normalOfB(Q, n, m);
   Feature f = closestSupport(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
   int flat  = 0;

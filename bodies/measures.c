@@ -379,25 +379,25 @@ static void tangents(const Space *space, const Taylor *g, Taylor t[2][3]) {
       {0.21573940527226648, 0.5208409981466113, 0.8259425910209562}};
   const sunrealtype s = g[2].v < 0 ? -1 : 1, in_plane[3][3] = {{s, 0, 0}, {0, 1, 0}, {0, 0, s}};
   const sunrealtype(*frame)[3] = space->dimension == 3 ? in_space : in_plane, *e = frame[2];
-  const Taylor none = taylorConstant(g->n, g->degree, 0);
-  Taylor square     = none, middle[3];
+  Taylor square, sum, along, part, middle[3];
+  taylorSet(g->n, g->degree, 0, &square);
   for (int k = 0; k < 3; k++) taylorAddProduct(1, &g[k], &g[k], &square);
   const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* undefined at g = 0 */
   const Taylor length = taylorOf(&square, l, r / 2, -r * r * r / 4);
-  Taylor sum          = length;
+  taylorCopy(&length, &sum);
   for (int k = 0; k < 3; k++) {
-    middle[k] = g[k];
+    taylorCopy(&g[k], &middle[k]);
     taylorAdd(e[k], &length, &middle[k]); /* g + |g| e */
     taylorAdd(e[k], &g[k], &sum);         /* |g| + e . g */
   }
   const sunrealtype w  = sum.v > 0 ? 1 / sum.v : 0;
   const Taylor inverse = taylorOf(&sum, w, -w * w, 2 * w * w * w);
   for (int i = 0; i < 2; i++) {
-    Taylor along = none, part = none;
+    taylorSet(g->n, g->degree, 0, &along), taylorSet(g->n, g->degree, 0, &part);
     for (int k = 0; k < 3; k++) taylorAdd(frame[i][k], &g[k], &along);
     taylorAddProduct(1, &along, &inverse, &part);
     for (int k = 0; k < 3; k++) {
-      t[i][k] = none;
+      taylorSet(g->n, g->degree, 0, &t[i][k]);
       taylorAdd(frame[i][k], &length, &t[i][k]);
       taylorAddProduct(-1, &part, &middle[k], &t[i][k]);
     }
@@ -487,8 +487,8 @@ static void placeOf(const Pair *pair, const Pose *pose[2], sunrealtype *x, sunre
 static void factorsOf(const Taylor *w, const Taylor *at, Taylor *F) {
   for (int k = 0; k < 3; k++) {
     const int i = (k + 1) % 3, j = (k + 2) % 3;
-    F[k]     = w[k];
-    F[3 + k] = taylorConstant(w->n, w->degree, 0);
+    taylorCopy(&w[k], &F[k]);
+    taylorSet(w->n, w->degree, 0, &F[3 + k]);
     taylorAddProduct(1, &at[i], &w[j], &F[3 + k]);
     taylorAddProduct(-1, &at[j], &w[i], &F[3 + k]);
   }

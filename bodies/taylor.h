@@ -14,14 +14,28 @@ typedef struct {
   sunrealtype v, d[VARIABLES], dd[VARIABLES][VARIABLES];
 } Taylor;
 
+/* p <- v. Structures are large, and assignments would copy derivatives that are not there. */
+static inline void taylorSet(int n, int degree, sunrealtype v, Taylor *p) {
+  p->n = n, p->degree = degree, p->v = v;
+  for (int k = 0; k < n && degree > 0; k++) {
+    p->d[k] = 0;
+    for (int l = 0; l < n && degree > 1; l++) p->dd[k][l] = 0;
+  }
+}
+
 static inline Taylor taylorConstant(int n, int degree, sunrealtype v) {
   Taylor p;
-  p.n = n, p.degree = degree, p.v = v;
-  for (int k = 0; k < n && degree > 0; k++) {
-    p.d[k] = 0;
-    for (int l = 0; l < n && degree > 1; l++) p.dd[k][l] = 0;
-  }
+  taylorSet(n, degree, v, &p);
   return p;
+}
+
+/* p <- a */
+static inline void taylorCopy(const Taylor *a, Taylor *p) {
+  p->n = a->n, p->degree = a->degree, p->v = a->v;
+  for (int k = 0; k < a->n && a->degree > 0; k++) {
+    p->d[k] = a->d[k];
+    for (int l = 0; l < a->n && a->degree > 1; l++) p->dd[k][l] = a->dd[k][l];
+  }
 }
 
 /* p += c a */
