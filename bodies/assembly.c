@@ -120,24 +120,23 @@ static void frameMotion(const Mechanism *b, int i, N_Vector y, sunrealtype v[2][
 /* Notes the largest change of a start velocity that was given: of the origin of a body's frame, or of its
  * angular velocity. What is within the rounding of the largest one was not, nor what moves within a second as far as the rounding of positions: velocities
  * of mechanisms at rest that another program has computed. */
-static void noteVelocities(const Assembly *a, N_Vector x) {
+static void noteVelocities(Mechanism *b, sunrealtype extent, N_Vector given, N_Vector x) {
   static const sunrealtype rounding = SUN_RCONST(1e-6);
-  Mechanism *b                      = a->b;
   static const char *const what[]   = {"velocity of the origin", "angular velocity"};
   static const char *const unit[]   = {"m/s", "rad/s"};
   sunrealtype before[2][3], after[2][3], most = rounding, largest[2] = {0, 0};
   char line[300] = "";
   for (int i = 0; i < b->nbodies; i++) {
-    frameMotion(b, i, a->y, before);
+    frameMotion(b, i, given, before);
     for (int k = 0; k < 2; k++) largest[k] = fmax(largest[k], length3(before[k]));
   }
   for (int i = 0; i < b->nbodies; i++) {
-    frameMotion(b, i, a->y, before);
+    frameMotion(b, i, given, before);
     frameMotion(b, i, x, after);
     for (int turns = 0; turns < 2; turns++) {
       const sunrealtype size    = length3(before[turns]),
                         arm     = turns ? 0 : length3(before[1]) * length3(b->body[i].centre),
-                        at_rest = 64 * SUN_UNIT_ROUNDOFF * (turns ? 1 : a->extent),
+                        at_rest = 64 * SUN_UNIT_ROUNDOFF * (turns ? 1 : extent),
                         floor =
                             fmax(fmax(rounding * arm, SUN_UNIT_ROUNDOFF * largest[turns]), at_rest);
       sunrealtype difference[3];
@@ -446,6 +445,42 @@ static void takeAbsolute(Mechanism *b, const Mechanism *from, N_Vector y, N_Vect
   treeRead(b, b->tree, own, own + b->tree->nq);
 }
 
+/* Is y the state in which the placement puts the tree? Returns -1 if there is no memory. */
+static int isPlaced(Mechanism *b, N_Vector y) {
+  const size_t n   = (size_t)b->tree->nq + (size_t)b->tree->nu;
+  sunrealtype *own = calloc(n, sizeof *own);
+  const int placed = !own || treeStart(b, own, own + b->tree->nq)
+                         ? -1
+                         : !memcmp(own, N_VGetArrayPointer(y), n * sizeof *own);
+  free(own);
+  return placed;
+}
+
+/* Joints of a tree take their rates from the velocities at the placement: notes what of these no joint has. */
+static int noteLost(Mechanism *b, N_Vector y) {
+  const Space *s    = &b->space;
+  const int is_here = isPlaced(b, y);
+  if (b->changed) b->changed[0] = '\0';
+  b->velocity_change = 0;
+  if (is_here <= 0) return is_here < 0 ? CP_MEM_FAIL : CP_SUCCESS;
+  N_Vector given = N_VNew_Serial((sunindextype)b->nbodies * (s->nq + s->nu), b->ctx);
+  N_Vector taken = given ? N_VClone(given) : NULL;
+  if (!b->changed) b->changed = calloc(NOTES, 1);
+  if (taken && b->changed) {
+    for (int i = 0; i < b->nbodies; i++) {
+      memcpy(positionsOf(given) + s->nq * i, b->body[i].guess, (size_t)s->nq * sizeof(sunrealtype));
+      memcpy(velocitiesOf(b, given) + s->nu * i, b->body[i].guess + s->nq,
+             (size_t)s->nu * sizeof(sunrealtype));
+    }
+    toAbsolute(b, y, taken);
+    noteVelocities(b, bodiesExtent(b, y), given, taken);
+  }
+  const int flag = taken && b->changed ? CP_SUCCESS : CP_MEM_FAIL;
+  if (taken) N_VDestroy(taken);
+  if (given) N_VDestroy(given);
+  return flag;
+}
+
 /* Loops are closed in absolute coordinates, where all joints have rows, and the coordinates of the tree are read off. */
 static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *assembly) {
   N_Vector at =
@@ -525,6 +560,8 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (b->tree) {
     flag = b->nv > 0 && b->absolute ? assembleTree(mech, b, t, y, &given)
                                     : assembleOwn(mech, b, t, y, &given);
+    if (!flag && b->nv == 0 && noteLost(b, y))
+      flag = cpReport(CP_OBJECT(mech), CP_MEM_FAIL, __func__, "no memory for the assembly");
     goto give;
   }
   const char *held = given.held ? given.held : "";
@@ -567,7 +604,7 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
     }
   }
   if (flag == CP_SUCCESS) {
-    noteVelocities(&a, a.x);
+    noteVelocities(b, a.extent, a.y, a.x);
     N_Vector x0 = a.x;
     a.x         = a.probe;
     flag        = bodiesFindSingular(&a, x0);

@@ -359,6 +359,31 @@ START_TEST(a_start_velocity_that_joints_change_is_reported) {
 }
 END_TEST
 
+/* A rod on a hinge about y is to move along itself: the hinge takes omega_y = 1 rad/s, and nothing takes the other 1 m/s. */
+START_TEST(a_start_velocity_that_no_joint_of_a_tree_has_is_reported) {
+  create(3);
+  const CPBody rod    = {CP_NEW_BODY("rod"),          .mass = 1,
+                         .inertia = {0.01, 0.1, 0.1}, .position = {0.5, 0, 0},
+                         .velocity = {1, 0, -0.5},    .omega = {0, 1, 0}};
+  const CPJoint hinge = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "rod",
+                         .on_a.axis = {0, 1, 0}};
+  ADD(CPBodiesAdd(bodies, &rod.head, NULL));
+  ADD(CPBodiesAdd(bodies, &hinge.head, NULL));
+  ADD(CPBodiesSetFormulation(bodies, CP_JOINT_COORDINATES));
+  start();
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  ck_assert_double_le(fabs(entries(y)[1] - 1), 1e-15);
+  ck_assert_mentions(
+      assembly.notes,
+      "body \"rod\": the velocity of the origin at the start becomes 0.5, not 1.118 m/s");
+  ck_assert_double_le(fabs(assembly.change - 1 / sqrt(1.25)), 1e-9);
+  entries(y)[1] = 2; /* not what is given */
+  CPMechAssemble(mech, 0, y, fresh());
+  ck_assert_str_eq(assembly.notes, "");
+  clear();
+}
+END_TEST
+
 /* Names of all rows of all elements: different, with the name of the element, and noun */
 START_TEST(every_row_has_the_name_of_its_element) {
   enum { MOST = 80, LENGTH = 128 };
@@ -1026,6 +1051,7 @@ TEST_SUITE(assembly) {
   tcase_add_test(tc, a_drive_that_contradicts_a_joint_is_named);
   tcase_add_test(tc, drives_that_contradict_each_other_are_named);
   tcase_add_test(tc, a_start_velocity_that_joints_change_is_reported);
+  tcase_add_test(tc, a_start_velocity_that_no_joint_of_a_tree_has_is_reported);
   tcase_add_test(tc, every_row_has_the_name_of_its_element);
   tcase_add_test(tc, a_row_has_its_direction);
   tcase_add_loop_test(tc, a_start_off_its_joint_names_the_row, 0, 2);
