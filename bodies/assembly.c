@@ -456,6 +456,14 @@ static int isPlaced(Mechanism *b, N_Vector y) {
   return placed;
 }
 
+/* y: out, in absolute coordinates, the velocities that the placement gives to the bodies */
+static void putGiven(Mechanism *b, N_Vector y) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++)
+    memcpy(velocitiesOf(b, y) + s->nu * i, b->body[i].guess + s->nq,
+           (size_t)s->nu * sizeof(sunrealtype));
+}
+
 /* Joints of a tree take their rates from the velocities at the placement: notes what of these no joint has. */
 static int noteLost(Mechanism *b, N_Vector y) {
   const Space *s    = &b->space;
@@ -467,12 +475,9 @@ static int noteLost(Mechanism *b, N_Vector y) {
   N_Vector taken = given ? N_VClone(given) : NULL;
   if (!b->changed) b->changed = calloc(NOTES, 1);
   if (taken && b->changed) {
-    for (int i = 0; i < b->nbodies; i++) {
-      memcpy(positionsOf(given) + s->nq * i, b->body[i].guess, (size_t)s->nq * sizeof(sunrealtype));
-      memcpy(velocitiesOf(b, given) + s->nu * i, b->body[i].guess + s->nq,
-             (size_t)s->nu * sizeof(sunrealtype));
-    }
     toAbsolute(b, y, taken);
+    N_VScale(1, taken, given);
+    putGiven(b, given);
     noteVelocities(b, bodiesExtent(b, y), given, taken);
   }
   const int flag = taken && b->changed ? CP_SUCCESS : CP_MEM_FAIL;
@@ -485,21 +490,23 @@ static int noteLost(Mechanism *b, N_Vector y) {
 static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *assembly) {
   N_Vector at =
       N_VNew_Serial(b->nbodies * (b->space.nq + b->space.nu) + b->nactivations + b->balance, b->ctx);
-  N_Vector before = N_VClone(y);
-  CPMech twin     = at ? CPMechCreate(b->absolute, at, b->ctx) : NULL;
-  Mechanism *from = twin ? CPMechGetUserData(twin) : NULL;
-  CPAssembly own  = {CP_SIZED(CPAssembly),         .held = assembly->held,
-                     .ranges = assembly->ranges,   .nranges = assembly->nranges,
-                     .targets = assembly->targets, .ntargets = assembly->ntargets};
-  int flag        = CP_MEM_FAIL;
+  N_Vector before  = N_VClone(y);
+  CPMech twin      = at ? CPMechCreate(b->absolute, at, b->ctx) : NULL;
+  Mechanism *from  = twin ? CPMechGetUserData(twin) : NULL;
+  CPAssembly own   = {CP_SIZED(CPAssembly),         .held = assembly->held,
+                      .ranges = assembly->ranges,   .nranges = assembly->nranges,
+                      .targets = assembly->targets, .ntargets = assembly->ntargets};
+  const int placed = isPlaced(b, y);
+  int flag         = CP_MEM_FAIL;
   if (!b->changed) b->changed = calloc(NOTES, 1);
-  if (!before || !from || !b->changed) {
+  if (!before || !from || !b->changed || placed < 0) {
     flag = cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "no memory for the assembly");
   } else {
     bodiesTakeParameters(from, b);
     N_VScale(1, y, before);
     N_VConst(0, at);
     toAbsolute(b, y, at);
+    if (placed) putGiven(b, at); /* which the joints of the tree have in part */
     flag = CPMechAssemble(twin, t, at, &own);
     if (flag)
       cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "%.*s", TEXT,

@@ -384,6 +384,35 @@ START_TEST(a_start_velocity_that_no_joint_of_a_tree_has_is_reported) {
 }
 END_TEST
 
+/* A square of three rods, of which one has a spin: its loop changes the velocities as little as possible, in either formulation. */
+START_TEST(start_velocities_of_loops_do_not_depend_on_the_formulation) {
+  sunrealtype rate[2], x;
+  for (int k = 0; k < 2; k++) {
+    create(2);
+    const CPBody rods[] = {
+        {CP_NEW_BODY("a"), .mass = 1, .inertia = {0, 0, 0.1}, .position = {0, 0.5},
+         .omega = {0, 0, 1}},
+        {CP_NEW_BODY("b"), .mass = 2, .inertia = {0, 0, 0.1}, .position = {0.5, 1}},
+        {CP_NEW_BODY("c"), .mass = 1, .inertia = {0, 0, 0.1}, .position = {1, 0.5}}};
+    const CPJoint hinges[] = {
+        {CP_NEW_JOINT("p"), .kind = CP_JOINT_REVOLUTE, .b = "a"},
+        {CP_NEW_JOINT("q"), .kind = CP_JOINT_REVOLUTE, .a = "a", .b = "b", .on_a.point = {0, 1}},
+        {CP_NEW_JOINT("r"), .kind = CP_JOINT_REVOLUTE, .a = "b", .b = "c", .on_a.point = {1, 1}},
+        {CP_NEW_JOINT("s"), .kind = CP_JOINT_REVOLUTE, .b = "c", .on_a.point = {1, 0}}};
+    for (int i = 0; i < 3; i++) ADD(CPBodiesAdd(bodies, &rods[i].head, NULL));
+    for (int i = 0; i < 4; i++) ADD(CPBodiesAdd(bodies, &hinges[i].head, NULL));
+    ADD(CPBodiesSetFormulation(bodies, k ? CP_JOINT_COORDINATES : CP_ABSOLUTE));
+    start();
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+    ck_assert_mentions(assembly.notes, "body \"a\": the angular velocity at the start");
+    ck_assert_int_eq(CPMechGetCoordinate(mech, 0, y, &x, &rate[k]), CP_SUCCESS);
+    clear();
+  }
+  ck_assert_double_gt(fabs(rate[0]), 0.1);
+  ck_assert_double_le(fabs(rate[1] - rate[0]), 1e-9);
+}
+END_TEST
+
 /* Names of all rows of all elements: different, with the name of the element, and noun */
 START_TEST(every_row_has_the_name_of_its_element) {
   enum { MOST = 80, LENGTH = 128 };
@@ -1052,6 +1081,7 @@ TEST_SUITE(assembly) {
   tcase_add_test(tc, drives_that_contradict_each_other_are_named);
   tcase_add_test(tc, a_start_velocity_that_joints_change_is_reported);
   tcase_add_test(tc, a_start_velocity_that_no_joint_of_a_tree_has_is_reported);
+  tcase_add_test(tc, start_velocities_of_loops_do_not_depend_on_the_formulation);
   tcase_add_test(tc, every_row_has_the_name_of_its_element);
   tcase_add_test(tc, a_row_has_its_direction);
   tcase_add_loop_test(tc, a_start_off_its_joint_names_the_row, 0, 2);
