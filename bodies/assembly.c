@@ -560,7 +560,8 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   int flag = bodiesAt(mech, y, __func__, &b);
   if (!flag && assembly) flag = cpTake(CP_OBJECT(mech), &given, assembly, __func__);
   if (flag) return flag;
-  if (given.offsets) return takeOffsets(b, given.offsets, CP_OBJECT(mech));
+  if (given.offsets && given.offsets != b->shift) /* those that a call has given are no others */
+    return takeOffsets(b, given.offsets, CP_OBJECT(mech));
   const int wishes = given.nranges > 0 || given.ntargets > 0;
   if (wishes && (flag = checkWishes(mech, b, &given))) return flag;
   given.miss = 0;

@@ -333,6 +333,8 @@ START_TEST(drives_that_contradict_each_other_are_named) {
   pendulum(0);
   ck_assert_mentions(messages.text, "drive \"e\" contradicts");
   ck_assert_mentions(messages.text, "\"d\"");
+  ck_assert_int_ne(CPMechAssemble(mech, 0, y, &assembly),
+                   CP_SUCCESS); /* with what the first call gave */
   clear();
 }
 END_TEST
