@@ -134,7 +134,7 @@ struct CPOneStep_ {
   /* the last step began at (tlast, ylast), and the newest attempt leads to (tnew, ynew) */
   N_Vector ylast, ynew;
   sunrealtype tlast, tnew;
-  int is_blind; /* a stage of the interpolant of that step has failed recoverably */
+  int is_blind;       /* a stage of the interpolant of that step has failed recoverably */
   sunrealtype tret;   /* time of the last return */
   sunrealtype dir;    /* 1 or -1; 0 until the first call after a start */
   sunrealtype tlimit; /* tstop, or infinite */
