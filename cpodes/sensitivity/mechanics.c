@@ -175,7 +175,7 @@ static int findMatrices(CPMechSens sens) {
   const int has_factors     = !by_udot && hasFactors(sens);
   sens->partials->keep_rank = has_factors;
   flag = cpPartialsAt(sens->partials, sens->t, sens->y, sens->a0, sens->lambda0, NULL);
-  if (!flag && by_udot && sens->partials->leaves_udot) { /* to M, whose derivatives are exact */
+  if (flag > 0 && by_udot) { /* It leaves u' to M. */
     const CPMechState s = stateOf(sens, sens->y);
     sens->leaves_udot   = 1;
     flag                = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);

@@ -112,7 +112,8 @@ int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type, int leaves_o
 void cpPartialsFree(CPPartials *P);
 /* Evaluates all blocks, M and A at (t, y) with u' = a and lambda, for which it solves if a is NULL.
  * With weights ewt [n], which may be NULL, increments of differences take account of the
- * tolerances. Returns 0, or a code with the reason in mech->text. */
+ * tolerances. Returns 0, or a code with the reason in mech->text; or 1, without one, where differences are results and udot_jac leaves the
+ * derivatives of u' to M and A. */
 int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
                  const double *lambda, const double *ewt);
 /* cpPartialsGiven evaluates only the blocks of the user's functions, at the state that
