@@ -30,9 +30,8 @@ static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
   return cpReport(
       &c->log, CP_CONTACT_PAINLEVE, function,
       "at t = %.10g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
-      "does not push it apart (Painleve): n^T W (n - mu s) = %.3e; time stepping passes such "
-      "states "
-      "by impulses",
+      "does not push it apart (Painleve): n^T W (n - mu s) = %.3e; "
+      "time stepping passes such states by impulses",
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
 
@@ -834,14 +833,11 @@ int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] || c->point[i].is_held;
-  if (!flag) flag = contactPose(c, t, y, function);
-  if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
-  if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
-  while (!flag && c->problem.n > 0 && leavesOne(c)) {
-    flag = contactPose(c, t, y, function);
+  do {
+    if (!flag) flag = contactPose(c, t, y, function);
     if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
     if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
-  }
+  } while (!flag && c->problem.n > 0 && leavesOne(c));
   if (!flag) flag = setPhases(c, t, function);
   if (!flag) countSkipped(c), contactElasticPhases(c);
   if (!flag) flag = stopRows(c, t, y, function);
