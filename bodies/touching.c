@@ -131,19 +131,26 @@ static sunrealtype leftOf(const Chosen *c, int i, const Placed p[2], sunrealtype
                           : -fmin(margin + by, gap + c->error);
 }
 
-/* What is left until features must be chosen anew: the root function, 1 where they were chosen */
-static sunrealtype left(const Meetings *all, const Meet *meet) {
+/* How far points have moved since features were chosen. p: out, where the polyhedra are, unless the balls around them are apart */
+static sunrealtype wayOf(const Meetings *all, const Meet *meet, Placed p[2]) {
   const Chosen *c = &meet->now;
-  Placed p[2];
   sunrealtype d[3];
   if (c->nearness == BALLS_APART) {
     between(all, meet->is, d);
     add3(-1, c->at.x, d);
-    return 1 - length3(d) / c->left;
+    return length3(d);
   }
   relative(all, meet->is, p);
+  return moved(c, &p[1]);
+}
+
+/* What is left until features must be chosen anew: the root function, 1 where they were chosen */
+static sunrealtype left(const Meetings *all, const Meet *meet) {
+  const Chosen *c = &meet->now;
+  Placed p[2];
+  sunrealtype rest = 1 - wayOf(all, meet, p) / c->left;
+  if (c->nearness == BALLS_APART) return rest;
   const sunrealtype by = rounding(p);
-  sunrealtype rest     = 1 - moved(c, &p[1]) / c->left;
   for (int i = 0; i < c->n; i++) rest = fmin(rest, leftOf(c, i, p, by) / c->whole[i]);
   return rest;
 }
@@ -346,12 +353,7 @@ static int choose(Meetings *all, Meet *meet, int only) {
 static void renew(Meetings *all, Meet *meet) {
   const int place = meet->place;
   Placed p[2];
-  sunrealtype d[3];
-  relative(all, meet->is, p);
-  between(all, meet->is, d);
-  add3(-1, meet->now.at.x, d);
-  const sunrealtype way = meet->now.nearness == BALLS_APART ? length3(d) : moved(&meet->now, &p[1]);
-  if (2 * way < meet->now.left) return;
+  if (2 * wayOf(all, meet, p) < meet->now.left) return;
   if (choose(all, meet, 1)) swap(meet);
   meet->place = place, meet->handled = 0;
 }
