@@ -19,9 +19,7 @@ static void seed(TaylorVector x, int j, sunrealtype f, const sunrealtype *value)
 static void seedMotions(Slopes slopes, int s, const Pose *pose, Places *at) {
   const sunrealtype sign  = s ? 1 : -1;
   Taylor *const turning[] = {at->w[s],       at->arm[s],     at->z[s],
-                             at->axis[s][0], at->axis[s][1], at->axis[s][2],
-                             at->frame[0],   at->frame[1],   at->frame[2]};
-  const size_t count      = (s ? 9 : 6); /* frame is of side b */
+                             at->axis[s][0], at->axis[s][1], at->axis[s][2]};
   sunrealtype arm[3], rate[3], turned[3];
   for (int k = 0; k < 3; k++) arm[k] = at->arm[s][k].v;
   cross3(pose->w, arm, rate);
@@ -39,7 +37,7 @@ static void seedMotions(Slopes slopes, int s, const Pose *pose, Places *at) {
     }
     cross3(axis, rate, turned);
     seed(at->rate, j, sign, turned);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sizeof turning / sizeof turning[0]; i++) {
       const sunrealtype own[3] = {turning[i][0].v, turning[i][1].v, turning[i][2].v};
       cross3(axis, own, turned);
       seed(turning[i], j, 1, turned);
@@ -62,10 +60,6 @@ static void placesOf(const Mechanism *b, const Pair *pair, Slopes slopes, int s,
   at->degree = slopes != NO_SLOPES;
   setVector(at, d.x, at->d);
   setVector(at, d.rate, at->rate);
-  for (int l = 0; l < 3; l++) {
-    toSpace(pose[1], pair->side[1].axis[l], v);
-    setVector(at, v, at->frame[l]);
-  }
   for (int k = 0; k < 2; k++) {
     toSpace(pose[k], pair->side[k].axis[Z], v);
     setVector(at, v, at->z[k]);
@@ -78,10 +72,20 @@ static void placesOf(const Mechanism *b, const Pair *pair, Slopes slopes, int s,
   if (slopes != NO_SLOPES) seedMotions(slopes, s, pose[s], at);
 }
 
+/* The axes of side b, which are fixed in its body */
+static void frameOf(const Side *side, Places *at) {
+  for (int l = 0; l < 3; l++) {
+    wrenchZero(at, at->frame[l]);
+    for (int k = 0; k < 3; k++) taylorAddVector(side->axis[l][k], at->axis[1][k], at->frame[l]);
+  }
+}
+
 /* The law where the bodies are, with derivatives. Returns what it returns. */
 static int evaluate(const Mechanism *b, const PointForce *force, Slopes slopes, int s, Places *at,
                     Loads *out) {
-  placesOf(b, &b->pair[force->pair], slopes, s, at);
+  const Pair *pair = &b->pair[force->pair];
+  placesOf(b, pair, slopes, s, at);
+  if (force->law == ON_A_BOX || force->law == ON_AN_ELLIPSOID) frameOf(&pair->side[1], at);
   out->load = out->slip[0] = out->slip[1] = wrenchConstant(at, 0);
   wrenchZero(at, out->F), wrenchZero(at, out->T[0]), wrenchZero(at, out->T[1]);
   static WrenchLaw *const laws[] = {

@@ -7,7 +7,7 @@
 #include "taylor.h"
 
 /* What moves, in space: d = P_b - P_a and its rate, and of both sides the axis z of the pair, the angular velocity of the body and, if this is not
- * the ground, the arm from its centre of mass to P and its axes; frame: the axes x, y, z of the pair on side b */
+ * the ground, the arm from its centre of mass to P and its axes; frame: for laws of a fluid the axes x, y, z of the pair on side b */
 typedef struct {
   int n, degree;
   TaylorVector d, rate, z[2], w[2], arm[2], axis[2][3], frame[3];
