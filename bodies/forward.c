@@ -25,8 +25,6 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-typedef PanelRow Lanes;
-
 /* What the recursion keeps of a velocity: columns of S and V, forces before moments, and a row of D */
 typedef struct {
   sunrealtype S[6], V[6], D[6];
@@ -210,50 +208,50 @@ static void release(const Tree *tree, Released *of) {
 }
 
 /* Loops of three and six are written out: arrays with a variable index are not kept in registers. */
-CP_WIDE_PART void load6(Panel *from, Lanes *to) {
+CP_WIDE_PART void load6(Panel *from, PanelRow *to) {
   loadPanelRow(from[0], &to[0]), loadPanelRow(from[1], &to[1]), loadPanelRow(from[2], &to[2]);
   loadPanelRow(from[3], &to[3]), loadPanelRow(from[4], &to[4]), loadPanelRow(from[5], &to[5]);
 }
-CP_WIDE_PART void store6(const Lanes *from, Panel *to) {
+CP_WIDE_PART void store6(const PanelRow *from, Panel *to) {
   storePanelRow(&from[0], to[0]), storePanelRow(&from[1], to[1]), storePanelRow(&from[2], to[2]);
   storePanelRow(&from[3], to[3]), storePanelRow(&from[4], to[4]), storePanelRow(&from[5], to[5]);
 }
-CP_WIDE_PART void add6(Panel *from, Lanes *to) {
-  Lanes x[6];
+CP_WIDE_PART void add6(Panel *from, PanelRow *to) {
+  PanelRow x[6];
   load6(from, x);
   to[0] += x[0], to[1] += x[1], to[2] += x[2], to[3] += x[3], to[4] += x[4], to[5] += x[5];
 }
 /* y -= c . x */
-CP_WIDE_PART void subtract3(const sunrealtype *c, const Lanes *x, Lanes *y) {
+CP_WIDE_PART void subtract3(const sunrealtype *c, const PanelRow *x, PanelRow *y) {
   *y -= c[0] * x[0] + c[1] * x[1] + c[2] * x[2];
 }
 /* y += c x */
-CP_WIDE_PART void along3(const sunrealtype *c, const Lanes *x, Lanes *y) {
+CP_WIDE_PART void along3(const sunrealtype *c, const PanelRow *x, PanelRow *y) {
   y[0] += c[0] * *x, y[1] += c[1] * *x, y[2] += c[2] * *x;
 }
 /* z += x cross y, or with y and x exchanged, - x cross y */
-CP_WIDE_PART void addCross3(const sunrealtype *x, const Lanes *y, Lanes *z) {
+CP_WIDE_PART void addCross3(const sunrealtype *x, const PanelRow *y, PanelRow *z) {
   z[0] += x[1] * y[2] - x[2] * y[1];
   z[1] += x[2] * y[0] - x[0] * y[2];
   z[2] += x[0] * y[1] - x[1] * y[0];
 }
-CP_WIDE_PART void subtractCross3(const sunrealtype *x, const Lanes *y, Lanes *z) {
+CP_WIDE_PART void subtractCross3(const sunrealtype *x, const PanelRow *y, PanelRow *z) {
   z[0] -= x[1] * y[2] - x[2] * y[1];
   z[1] -= x[2] * y[0] - x[0] * y[2];
   z[2] -= x[0] * y[1] - x[1] * y[0];
 }
 
 /* e = tau - S^T p of a hinge or slide, in the place of tau; p += V e */
-CP_WIDE_PART void carryOne(const Released *of, int turns, sunrealtype *x, Lanes *p) {
-  Lanes e;
+CP_WIDE_PART void carryOne(const Released *of, int turns, sunrealtype *x, PanelRow *p) {
+  PanelRow e;
   loadPanelRow(x, &e);
   subtract3(of->S + 3 * turns, p + 3 * turns, &e);
   storePanelRow(&e, x);
   along3(of->V, &e, p), along3(of->V + 3, &e, p + 3);
 }
 /* The same for several velocities */
-CP_WIDE_PART void carryMore(const Released *of, int nu, int stride, Panel *x, Lanes *p) {
-  Lanes e;
+CP_WIDE_PART void carryMore(const Released *of, int nu, int stride, Panel *x, PanelRow *p) {
+  PanelRow e;
   for (int k = 0; k < nu; k++) {
     loadPanelRow(x[k * stride], &e);
     subtract3(of[k].S, p, &e), subtract3(of[k].S + 3, p + 3, &e);
@@ -268,7 +266,7 @@ CP_WIDE_PART void carryMore(const Released *of, int nu, int stride, Panel *x, La
 /* The wrenches of all nodes that are reached, on their way to the root; tau of a panel become e. */
 static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel, int count,
                             const int *row) {
-  static const Lanes none = {0};
+  static const PanelRow none = {0};
   memset(f->reached, NOT_REACHED, (size_t)tree->nnodes);
   for (int r = 0; r < count; r++) f->reached[tree->node_of_velocity[row[r]]] = BY_TAU;
   for (int i = tree->nnodes - 1; i >= 0; i--) {
@@ -276,7 +274,7 @@ static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel, int c
     const Node *node   = &tree->node[n];
     const Released *of = &f->of[node->u];
     Panel *x           = f->x + node->u * f->stride + panel;
-    Lanes p[6]         = {none, none, none, none, none, none};
+    PanelRow p[6]      = {none, none, none, none, none, none};
     if (f->reached[n] == NOT_REACHED) continue;
     if (f->reached[n] == BY_WRENCHES) load6(f->w[n], p);
     if (node->kind == HINGE) carryOne(of, 1, *x, p);
@@ -291,9 +289,9 @@ static CP_WIDE void inwards(const Tree *tree, const Forward *f, int panel, int c
 }
 
 /* x = D e - V^T a of a hinge or slide, in the place of e; a += S x */
-CP_WIDE_PART void moveOne(const Released *of, int turns, sunrealtype *at, Lanes *a) {
+CP_WIDE_PART void moveOne(const Released *of, int turns, sunrealtype *at, PanelRow *a) {
   const sunrealtype *V = of->V;
-  Lanes x;
+  PanelRow x;
   loadPanelRow(at, &x);
   x = of->D[0] * x - (V[0] * a[0] + V[1] * a[1] + V[2] * a[2]) -
       (V[3] * a[3] + V[4] * a[4] + V[5] * a[5]);
@@ -301,10 +299,10 @@ CP_WIDE_PART void moveOne(const Released *of, int turns, sunrealtype *at, Lanes 
   along3(of->S + 3 * turns, &x, a + 3 * turns);
 }
 /* The same for several velocities */
-CP_WIDE_PART void moveMore(const Released *of, int nu, int stride, Panel *at, Lanes *a) {
-  Lanes x[6], e;
+CP_WIDE_PART void moveMore(const Released *of, int nu, int stride, Panel *at, PanelRow *a) {
+  PanelRow x[6], e;
   for (int k = 0; k < nu; k++) {
-    x[k] = (Lanes){0};
+    x[k] = (PanelRow){0};
     for (int l = 0; l < nu; l++) loadPanelRow(at[l * stride], &e), x[k] += of[k].D[l] * e;
     subtract3(of[k].V, a, &x[k]), subtract3(of[k].V + 3, a + 3, &x[k]);
   }
@@ -316,13 +314,13 @@ CP_WIDE_PART void moveMore(const Released *of, int nu, int stride, Panel *at, La
 
 /* The accelerations of all nodes from e, which become those of the velocities. A leaf has nothing to pass on. */
 static CP_WIDE void outwards(const Tree *tree, const Forward *f, int panel) {
-  static const Lanes none = {0};
+  static const PanelRow none = {0};
   for (int i = 0; i < tree->nnodes; i++) {
     const int n        = tree->order[i];
     const Node *node   = &tree->node[n];
     const Released *of = &f->of[node->u];
     Panel *x           = f->x + node->u * f->stride + panel;
-    Lanes a[6]         = {none, none, none, none, none, none};
+    PanelRow a[6]      = {none, none, none, none, none, none};
     if (node->parent != GROUND) {
       load6(f->w[node->parent], a);
       subtractCross3(tree->motion[n + 1].r, a + 3, a); /* alpha cross r */
@@ -362,6 +360,16 @@ static CP_WIDE void multiplyOut(const Tree *tree, const Forward *f) {
   }
 }
 
+/* D e of the nu velocities of a node in their place */
+CP_WIDE_PART void storeScaled(const Forward *f, int u, int nu, const PanelRow *e, Panel *x) {
+  for (int k = 0; k < nu; k++) {
+    const sunrealtype *D = f->of[u + k].D;
+    PanelRow y           = D[0] * e[0];
+    for (int l = 1; l < nu; l++) y += D[l] * e[l];
+    storePanelRow(&y, x[(u + k) * f->stride]);
+  }
+}
+
 /* e of the nu velocities of a node in the place of tau, or D e, if D is to be applied; n rows below it are listed. */
 CP_WIDE_PART void takeBelow(const Forward *f, int u, int nu, int scaled, int n, const int *row,
                             Panel *x) {
@@ -374,14 +382,11 @@ CP_WIDE_PART void takeBelow(const Forward *f, int u, int nu, int scaled, int n, 
     loadPanelRow(x[row[i] * f->stride], &tau);
     for (int k = 0; k < nu; k++) e[k] += g[k] * tau;
   }
-  for (int k = 0; k < nu; k++) {
-    const sunrealtype *D = f->of[u + k].D;
-    PanelRow y           = e[k];
-    if (scaled) y = D[0] * e[0];
-    for (int l = 1; l < nu && scaled; l++) y += D[l] * e[l];
-    storePanelRow(&y, x[(u + k) * f->stride]);
-  }
+  if (scaled) storeScaled(f, u, nu, e, x);
+  else
+    for (int k = 0; k < nu; k++) storePanelRow(&e[k], x[(u + k) * f->stride]);
 }
+
 /* The same for one velocity, and four panels */
 CP_WIDE_PART void takeFour(const Forward *f, int u, int scaled, int n, const int *row, Panel *x) {
   const Factor *G     = &f->G;
@@ -426,20 +431,16 @@ static CP_WIDE void productsInwards(const Tree *tree, const Forward *f, int scal
 static CP_WIDE void scale(const Tree *tree, const Forward *f, Panel *x) {
   for (int n = 0; n < tree->nnodes; n++) {
     const int u = tree->node[n].u, nu = tree->node[n].nu;
-    PanelRow e[6], y;
+    PanelRow e[6];
     for (int k = 0; k < nu; k++) loadPanelRow(x[(u + k) * f->stride], &e[k]);
-    for (int k = 0; k < nu; k++) {
-      y = f->of[u + k].D[0] * e[0];
-      for (int l = 1; l < nu; l++) y += f->of[u + k].D[l] * e[l];
-      storePanelRow(&y, x[(u + k) * f->stride]);
-    }
+    storeScaled(f, u, nu, e, x);
   }
 }
 
 /* x_k += G_kj x_j for all j above k, of four neighbouring panels, or one: all panels of a row follow each other, since the loops over what is
  * above it are as long for each of them. */
 CP_WIDE_PART void addFour(const Factor *G, int k, int stride, Panel *x) {
-  Lanes y[4], above;
+  PanelRow y[4], above;
   loadPanelRow(x[k * stride], &y[0]), loadPanelRow(x[k * stride + 1], &y[1]);
   loadPanelRow(x[k * stride + 2], &y[2]), loadPanelRow(x[k * stride + 3], &y[3]);
   for (int i = G->start[k]; i < G->start[k + 1]; i++) {
@@ -454,7 +455,7 @@ CP_WIDE_PART void addFour(const Factor *G, int k, int stride, Panel *x) {
   storePanelRow(&y[2], x[k * stride + 2]), storePanelRow(&y[3], x[k * stride + 3]);
 }
 CP_WIDE_PART void addOne(const Factor *G, int k, int stride, Panel *x) {
-  Lanes y, above;
+  PanelRow y, above;
   loadPanelRow(x[k * stride], &y);
   for (int i = G->start[k]; i < G->start[k + 1]; i++)
     loadPanelRow(x[G->above[i] * stride], &above), y += G->value[i] * above;
