@@ -275,11 +275,11 @@ CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *ru
   free(files.reader);
   yamlClose(&r);
   if (bodies) bodies->kept = NULL;
-  if (!failed && (kept.parameters.failed || kept.values.failed))
-    failed = (snprintf(message, length, "%s: no memory", name), 1);
-  if (!failed && r.kept)
-    failed =
-        yamlTakeTexts(bodies, &kept) ? (snprintf(message, length, "%s: no memory", name), 1) : 0;
+  if (!failed && r.kept &&
+      (kept.parameters.failed || kept.values.failed || yamlTakeTexts(bodies, &kept))) {
+    snprintf(message, length, "%s: no memory", name);
+    failed = 1;
+  }
   free(kept.parameters.text);
   free(kept.values.text);
   bodiesFreeOrigins(kept.source, kept.nsources);

@@ -348,8 +348,9 @@ static int takeOver(CPSession s, int flag, const Source **taken, const char *fun
     if (!source->is.take_over) continue;
     const int answer = source->is.take_over(s, s->t, s->y, flag, source->is.data);
     if (answer < 0) return sessionOfSource(s, source, answer, function);
-    if (answer > 0) *taken = source;
-    if (answer > 0) return CP_SUCCESS;
+    if (answer == 0) continue;
+    *taken = source;
+    return CP_SUCCESS;
   }
   return flag;
 }

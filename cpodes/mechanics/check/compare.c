@@ -166,7 +166,8 @@ static int differentiate(CPCheck *check, const CPComparison *c, double h, CPChec
       double *side   = d->from[sign > 0 ? CP_CHECK_ABOVE : CP_CHECK_BELOW];
       if (flag) return flag;
       for (int i = 0; i < c->rows; i++) {
-        d->from[CP_CHECK_CENTRAL][i] += sign * cpSixthOrder[k - 1] / h * check->value[i];
+        d->from[CP_CHECK_CENTRAL][i] +=
+            cpCentralWeight(cpSixthOrder, sign * k) / h * check->value[i];
         side[i] += sign * FROM_ONE_SIDE[k - 1] / h * (check->value[i] - check->centre[i]);
         check->largest_terms[i] = fmax(check->largest_terms[i], check->terms[i]);
       }
