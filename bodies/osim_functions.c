@@ -14,42 +14,6 @@ static int create(Robot *r, const xmlNode *at, const char *text, CPFunction *f) 
                        f);
 }
 
-/* slope [2]: out, of the cubic spline whose third derivative in the first and last intervals is that of the cubic through the
- * four points there, or 0 if there are three points (G. E. Forsythe, M. A. Malcolm and C. B. Moler, Computer Methods for
- * Mathematical Computations, 1977, section 4.4). Its second derivatives M satisfy
- *
- *   h_i-1 M_i-1 + 2 (h_i-1 + h_i) M_i + h_i M_i+1 = 6 (d_i - d_i-1),  -M_0 + M_1 = 6 h_0 [x_0 x_1 x_2 x_3]y,  the same at the end
- *
- * with intervals h and slopes d of chords. work [2 n] */
-static void endSlopes(int n, const sunrealtype *x, const sunrealtype *y, sunrealtype *work,
-                      sunrealtype *slope) {
-  sunrealtype *diagonal = work, *M = work + n;
-  const int last = n - 1;
-#define H(i)     (x[(i) + 1] - x[i])
-#define CHORD(i) ((y[(i) + 1] - y[i]) / H(i))
-  sunrealtype third[2] = {0, 0}; /* divided differences */
-  for (int end = 0; end < 2 && n > 3; end++) {
-    const int i            = end ? n - 4 : 0;
-    const sunrealtype low  = (CHORD(i + 1) - CHORD(i)) / (x[i + 2] - x[i]),
-                      high = (CHORD(i + 2) - CHORD(i + 1)) / (x[i + 3] - x[i + 1]);
-    third[end]             = (high - low) / (x[i + 3] - x[i]);
-  }
-  diagonal[0] = -H(0);
-  M[0]        = 6 * H(0) * H(0) * third[0];
-  for (int i = 1; i <= last;
-       i++) { /* of the symmetric matrix, whose first and last rows are multiplied by h */
-    const sunrealtype h = H(i - 1), part = h / diagonal[i - 1];
-    diagonal[i] = (i < last ? 2 * (h + H(i)) : -h) - part * h;
-    M[i] = (i < last ? 6 * (CHORD(i) - CHORD(i - 1)) : -6 * h * h * third[1]) - part * M[i - 1];
-  }
-  M[last] /= diagonal[last];
-  for (int i = last - 1; i >= 0; i--) M[i] = (M[i] - H(i) * M[i + 1]) / diagonal[i];
-  slope[0] = CHORD(0) - H(0) * (2 * M[0] + M[1]) / 6;
-  slope[1] = CHORD(last - 1) + H(last - 1) * (M[last - 1] + 2 * M[last]) / 6;
-#undef H
-#undef CHORD
-}
-
 /* A list of numbers of any length; the caller frees it. Returns NULL after a message. */
 static sunrealtype *list(Robot *r, const xmlNode *n, const char *tag, int *count) {
   const xmlNode *c   = robotChild(n, tag);
@@ -68,8 +32,7 @@ static sunrealtype *list(Robot *r, const xmlNode *n, const char *tag, int *count
 /* A spline through points, or chords */
 static int readTable(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z) {
   int nx = 0, ny = 0, order = 3, failed;
-  sunrealtype half = 2, slope[2] = {0, 0}, *x = list(r, n, "x", &nx),
-              *y    = x ? list(r, n, "y", &ny) : NULL;
+  sunrealtype half = 2, *x = list(r, n, "x", &nx), *y = x ? list(r, n, "y", &ny) : NULL;
   const int is_simm = robotIs(n, "SimmSpline") || robotIs(n, "natCubicSpline"),
             is_gcv  = robotIs(n, "GCVSpline");
   failed            = !y || (is_gcv && osimNumbers(r, n, "half_order", 1, &half));
@@ -83,14 +46,12 @@ static int readTable(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction
       failed = robotWrong(r, n, "x must increase, and number %d is %g", i, (double)x[i]);
   if (!failed && nx < 2) failed = robotWrong(r, n, "there must be two points at least");
   if (!failed) {
-    CPTable table = {CP_SIZED(CPTable), .order = order, .nx = nx, .x = x, .value = y};
-    if (is_simm && order == 3) {
-      sunrealtype *work = calloc(2 * (size_t)nx, sizeof *work);
-      if (!work) failed = robotWrong(r, n, "no memory");
-      else endSlopes(nx, x, y, work, slope);
-      free(work);
-      table.ends = CP_ENDS_CLAMPED, table.slope[0] = slope[0], table.slope[1] = slope[1];
-    }
+    const CPTable table             = {CP_SIZED(CPTable),
+                                       .order = order,
+                                       .ends  = is_simm && order == 3 ? CP_ENDS_CUBIC : CP_ENDS_NATURAL,
+                                       .nx    = nx,
+                                       .x     = x,
+                                       .value = y};
     const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .table = &table};
     if (!failed) failed = robotFunction(r, n, &options, &z->f);
   }

@@ -228,8 +228,8 @@ static const char *shapeName(int k) {
   return k < NUM_SHAPES ? names[k] : NULL;
 }
 static const char *endsName(int k) {
-  static const char *const names[] = {"natural", "clamped", "periodic"};
-  return k <= CP_ENDS_PERIODIC ? names[k] : NULL;
+  static const char *const names[] = {"natural", "clamped", "periodic", "cubic"};
+  return k <= CP_ENDS_CUBIC ? names[k] : NULL;
 }
 static const char *dynamicsName(int k) {
   static const char *const names[] = {"none", "integrator", "filter", "muscle"};

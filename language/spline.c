@@ -257,6 +257,18 @@ static void contribution(int p, sunrealtype D[2][B][P], sunrealtype h, sunrealty
       for (int a = 0; a < p; a++) C[side][d][a] = D[side][d][a] * row * power[a];
 }
 
+/* Cubic ends: f''' = (12 (f_0 - f_1) + 6 h (f'_0 + f'_1))/h^3 in the interval at the end is 6 [x_0 x_1 x_2 x_3] f. Returns
+ * f'_0 + f'_1. */
+static sunrealtype slopesAtEnd(const Axis *axis, int high, const sunrealtype *node, size_t stride) {
+  const int n = axis->n, first = high && n > 3 ? n - 4 : 0, i = high ? n - 2 : 0;
+  const sunrealtype *x = axis->x + first, h = axis->x[i + 1] - axis->x[i];
+  sunrealtype f[4] = {0}; /* becomes divided differences */
+  for (int k = 0; k < 4 && n > 3; k++) f[k] = node[(size_t)(first + k) * stride];
+  for (int order = 1; order < 4; order++)
+    for (int k = 3; k >= order && n > 3; k--) f[k] = (f[k] - f[k - 1]) / (x[k] - x[k - order]);
+  return h * h * f[3] + 2 * (node[(size_t)(i + 1) * stride] - node[(size_t)i * stride]) / h;
+}
+
 /* Computes f^(a), a = 1 ... p - 1, at nodes i = 0 ... n - 1, at node[i * stride + a * step], from f at node[i * stride]. slope:
  * the derivatives at the ends, if they are clamped. row [n b (2 b + 1)]: workspace. Returns 1 if there is no such spline. */
 static int interpolate(const Axis *axis, CPTableEnds ends, const sunrealtype *slope,
@@ -279,7 +291,7 @@ static int interpolate(const Axis *axis, CPTableEnds ends, const sunrealtype *sl
                            : cyclic ? axis->x[n - 1] - axis->x[n - 2]
                                     : hr;
     for (int left = 0; left < 2; left++) {
-      if (ended && (ends == CP_ENDS_CLAMPED || left == (i == 0))) continue;
+      if (ended && (ends != CP_ENDS_NATURAL || left == (i == 0))) continue;
       const int neighbour    = left ? (i > 0 ? i - 1 : n - 2) : i + 1;
       const sunrealtype sign = left ? 1 : -1;
       contribution(p, D[left], left ? hl : hr, fmin(hl, hr), C);
@@ -295,6 +307,8 @@ static int interpolate(const Axis *axis, CPTableEnds ends, const sunrealtype *sl
     }
     if (ended && ends == CP_ENDS_CLAMPED)
       for (int d = 0; d < b; d++) M[d][d] = 1, X[d][b] = slope[2 * d + (i > 0)];
+    if (ended && ends == CP_ENDS_CUBIC && b > 0)
+      M[0][0] = 1, *(i > 0 ? L[0] : X[0]) = 1, X[0][b] = slopesAtEnd(axis, i > 0, node, stride);
     /* Neighbours that are the last unknown go to its columns, and the last row of a cyclic system waits for all others. */
     for (int d = 0; d < b && cyclic; d++)
       for (int a = 0; a < b; a++) {
@@ -440,6 +454,7 @@ int languageTable(const CPTable *t, const char *const *unit, const char *result,
   const int two = t->ny > 0 || t->y, order = t->order ? t->order : 3, p = (order + 1) / 2;
   const int least = t->ends == CP_ENDS_PERIODIC                ? 4
                     : order == 5 && t->ends == CP_ENDS_NATURAL ? 3
+                    : order == 3 && t->ends == CP_ENDS_CUBIC   ? 3
                                                                : 2;
   sunrealtype scale[3];
   Dimension d[3];
@@ -465,9 +480,12 @@ int languageTable(const CPTable *t, const char *const *unit, const char *result,
   }
   if (!failed && order != 1 && order != 3 && order != 5)
     failed = snprintf(wrong.rule, RULE, "the order must be 1, 3 or 5, and is %d", order) > 0;
-  if (!failed && ((int)t->ends < CP_ENDS_NATURAL || t->ends > CP_ENDS_PERIODIC))
-    failed = snprintf(wrong.rule, RULE, "ends must be natural, clamped or periodic, and are %d",
-                      (int)t->ends) > 0;
+  if (!failed && ((int)t->ends < CP_ENDS_NATURAL || t->ends > CP_ENDS_CUBIC))
+    failed =
+        snprintf(wrong.rule, RULE, "ends must be natural, clamped, periodic or cubic, and are %d",
+                 (int)t->ends) > 0;
+  if (!failed && t->ends == CP_ENDS_CUBIC && order == 5)
+    failed = snprintf(wrong.rule, RULE, "cubic ends need order 3, and the order is 5") > 0;
   for (int k = 0; k < 4 && !failed; k++)
     if (!isfinite(t->slope[k])) failed = snprintf(wrong.rule, RULE, "slopes must be finite") > 0;
   if (!failed && two && t->csv) failed = snprintf(wrong.rule, RULE, "a map has no csv") > 0;

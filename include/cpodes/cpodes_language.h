@@ -31,7 +31,10 @@ typedef enum {
       0, /**< the highest derivatives vanish there: f'' (order 3), f''' and f'''' (order 5) */
   CP_ENDS_CLAMPED =
       1, /**< derivatives are given there: f' (order 3), f' and f'' (order 5); order 1 has none */
-  CP_ENDS_PERIODIC = 2 /**< the last row is the first one again, a period later */
+  CP_ENDS_PERIODIC = 2, /**< the last row is the first one again, a period later */
+  CP_ENDS_CUBIC =
+      3 /**< order 3: f''' is there that of the cubic through the four rows next to the end, or 0 if there are three (Forsythe,
+         * Malcolm and Moler, Computer Methods for Mathematical Computations, 1977, section 4.4; SimmSpline of OpenSim) */
 } CPTableEnds;
 
 /**
@@ -46,7 +49,7 @@ typedef struct {
   int order;        /**< 1, 3 or 5; 0 means 3 */
   CPTableEnds ends; /**< of both variables */
   sunrealtype slope[4]; /**< clamped: f' at the first and last row, then f'' there, in the table's units; of maps 0 */
-  int nx; /**< number of rows; 2 at least, 3 with natural ends of order 5, 4 if it is periodic */
+  int nx; /**< number of rows; 2 at least, 3 with natural ends of order 5 or cubic ones, 4 if it is periodic */
   const sunrealtype *x; /**< [nx] strictly increasing, in the unit of the first variable */
   int ny; /**< number of columns of a map, with the same bounds; 0 if there is one variable */
   const sunrealtype *y; /**< [ny] strictly increasing; NULL if there is one variable */

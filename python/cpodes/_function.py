@@ -8,7 +8,8 @@ import numpy as np
 from ._core import Error, message_of, pointer, real_array, sized
 from ._native import ffi, lib
 
-ENDS = {"natural": lib.CP_ENDS_NATURAL, "clamped": lib.CP_ENDS_CLAMPED, "periodic": lib.CP_ENDS_PERIODIC}
+ENDS = {"natural": lib.CP_ENDS_NATURAL, "clamped": lib.CP_ENDS_CLAMPED, "periodic": lib.CP_ENDS_PERIODIC,
+        "cubic": lib.CP_ENDS_CUBIC}
 
 
 class Function:
@@ -49,7 +50,7 @@ class Function:
     @classmethod
     def table(cls, x: Any, y: Any, *, units: Tuple[str, str] = ("", ""), order: int = 3, ends: str = "natural",
               slopes: Sequence[float] = ()) -> "Function":
-        """The spline through the rows (x, y), of order 1, 3 or 5; ends "natural", "clamped" (with slopes) or "periodic"."""
+        """The spline through the rows (x, y), of order 1, 3 or 5; ends "natural", "clamped" (with slopes), "periodic" or "cubic"."""
         if ends not in ENDS:
             raise ValueError(f"ends are one of {', '.join(ENDS)}, and not {ends!r}")
         xs, ys = real_array("x", x, (None,)), real_array("y", y, (len(np.atleast_1d(x)),))

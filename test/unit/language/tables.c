@@ -21,7 +21,8 @@ static CPFunction made_of(const CPTable *table) {
 static const sunrealtype nodes[] = {0, 0.375, 1, 1.125, 2.5, 3.5, 5},
                          rows[]  = {0.5, 1.25, -0.75, -0.625, 1.875, 0.3125, 0.5};
 /* s, s', s'' at x = 0.125, 1, 1.0625, 2.25, 5 of the spline through these rows, as a sum of truncated powers whose coefficients are the
- * solution of a linear system with 40 digits (mpmath 1.2). Clamped: s' = 1 and -2, s'' = 1.5 and 0.25 at the ends. */
+ * solution of a linear system with 40 digits (mpmath 1.2). Clamped: s' = 1 and -2, s'' = 1.5 and 0.25 at the ends.
+ * Cubic: s''' there is six times the divided difference of four rows. */
 static const sunrealtype places[] = {0.125, 1, 1.0625, 2.25, 5};
 static const struct {
   int order;
@@ -32,6 +33,7 @@ static const struct {
     {3, CP_ENDS_NATURAL, {{0.9157960447920304613, 2.9947762687521827678, -7.9582101500174621425}, {-0.75, -0.17052037184553263459, 26.478817440167636568}, {-0.71650992227384563466, 1.1211014295412361627, 14.853080204208964946}, {1.7426664709384644088, 1.1261675288339391276, -4.2228045235332246245}, {0.5, 0.92516964275203365288, 0.0}}},
     {3, CP_ENDS_CLAMPED, {{0.75526066702890548614, 2.7297946710135325003, 5.3333333333333333333}, {-0.75, -0.25661859711681332854, 28.471612136722482694}, {-0.71859968801258257527, 1.13071429035708546, 15.923040262442278538}, {1.7773141312334155214, 1.0405096769043315735, -4.606915959333878675}, {0.5, -2.0, -6.9418302265228341724}}},
     {3, CP_ENDS_PERIODIC, {{0.88121012874329338488, 2.9378896874448972006, -5.0930548597969873435}, {-0.75, -0.18534464456820333482, 26.930053275292485531}, {-0.71676415006248171342, 1.1244459212843942527, 14.98324483199063727}, {1.7212392496278768668, 1.1735206115089751793, -3.9502858961050577105}, {0.5, 2.9549477862119351269, 4.820125279524380523}}},
+    {3, CP_ENDS_CUBIC, {{1.1845543347252647576, 3.4382173389010590304, -30.211477422416944486}, {-0.75, -0.029609272088350665539, 23.123614205184389049}, {-0.71318128013189105752, 1.1039041539339184125, 13.148815427528221449}, {1.7097086840093070016, 1.21252014576643435, -3.8877455575809296985}, {0.5, 3.5162862876359468113, 6.1463176123050469497}}},
     {5, CP_ENDS_NATURAL, {{1.1228499609210186795, 3.4364015605569351998, -24.59570794064038907}, {-0.75, 0.011219925139694741907, 17.301401537399938051}, {-0.71673682987878250053, 1.0294387054302686681, 15.04012131580663041}, {2.0071968094270465597, -0.0085418287207109402422, -4.7133997169629339045}, {0.5, 1.9422152515473147559, 2.5407941749552035365}}},
     {5, CP_ENDS_CLAMPED, {{0.68553275524353575698, 2.1552827446683690985, 10.851839043109468139}, {-0.75, -0.48722021610762211873, 25.714758692323001639}, {-0.73162110366177258052, 1.0440440829218116018, 22.751888850440849601}, {2.3111411281515010391, -1.1113063891828456683, -6.2741629892323648224}, {0.5, -2.0, 0.25}}},
     {5, CP_ENDS_PERIODIC, {{0.97707818158967525941, 3.187842323322248141, -12.663282955710297314}, {-0.75, -0.098831618577757277546, 19.333481855916946992}, {-0.71983898496189503971, 1.0357616849341648977, 16.651159325351660732}, {1.9305200866487126783, 0.10116070259740894605, -3.1885866886440491401}, {0.5, 4.2825598386445865335, -4.9066869508277796346}}},
@@ -150,7 +152,8 @@ END_TEST
 /* Beyond the ends, the tangent (orders 1, 3) or the parabola (5); a periodic table repeats itself. */
 START_TEST(tables_continue_beyond_their_ends) {
   for (int order = 1; order <= 5; order += 2)
-    for (int ends = CP_ENDS_NATURAL; ends <= CP_ENDS_PERIODIC; ends++) {
+    for (int ends = CP_ENDS_NATURAL; ends <= (order == 5 ? CP_ENDS_PERIODIC : CP_ENDS_CUBIC);
+         ends++) {
       const CPTable table         = {CP_SIZED(CPTable),
                                      .order = order,
                                      .ends  = (CPTableEnds)ends,
@@ -270,7 +273,11 @@ START_TEST(wrong_tables_are_refused_with_a_reason) {
        "needs 4 rows of x"},
       {{CP_SIZED(CPTable), .order = 2, .nx = 3, .x = ok, .value = ok},
        "the order must be 1, 3 or 5, and is 2"},
-      {{CP_SIZED(CPTable), .ends = (CPTableEnds)3, .nx = 3, .x = ok, .value = ok}, "ends must be"},
+      {{CP_SIZED(CPTable), .ends = (CPTableEnds)4, .nx = 3, .x = ok, .value = ok}, "ends must be"},
+      {{CP_SIZED(CPTable), .order = 5, .ends = CP_ENDS_CUBIC, .nx = 3, .x = ok, .value = ok},
+       "cubic ends need order 3, and the order is 5"},
+      {{CP_SIZED(CPTable), .ends = CP_ENDS_CUBIC, .nx = 2, .x = ok, .value = ok},
+       "needs 3 rows of x, and has 2"},
       {{CP_SIZED(CPTable), .slope = {NAN}, .nx = 3, .x = ok, .value = ok}, "slopes must be finite"},
       {{CP_SIZED(CPTable), .nx = 3, .x = down, .value = ok}, "x must increase; row 3 has 1 after 2"},
       {{CP_SIZED(CPTable), .nx = 3, .x = same, .value = ok}, "x must increase; row 3 has 1 after 1"},
