@@ -106,9 +106,16 @@ static int attempts(CPSession s) {
   return (int)fmin(n, 1000.0);
 }
 
-/* Is what BS32 takes for this segment more than one step of the method whose place it has taken? */
+static int isMultistep(const char *method) {
+  return !strcmp(method, "BDF") || !strcmp(method, "ADAMS");
+}
+
+/* Is what BS32 takes for this segment more than one step of the method whose place it has taken? DOP853 has the place of a multistep method for
+ * one step. */
 static int isTooLong(CPSession s) {
-  const int of_longer = strcmp(s->longer, "BS54") ? OF_DOP853 : OF_BS54;
+  const int of_longer = isMultistep(s->longer)      ? 0
+                        : strcmp(s->longer, "BS54") ? OF_DOP853
+                                                    : OF_BS54;
   return s->longer[0] && attempts(s) * OF_BS32 > of_longer;
 }
 
@@ -136,34 +143,35 @@ int sessionRestart(CPSession s, const char *function) {
 
 /* ---- the method ---- */
 
-void sessionFirstMethod(CPSession s) {
-  CPMechSuggestion found = CP_INIT(CPMechSuggestion);
-  s->unjudged = s->looks_stiff = 0;
-  s->longer[0] = '\0', s->shortens = s->lengthens = 0;
-  s->too_long = INFINITY, s->t_start = s->t;
-  snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
-  /* If this fails, so will the run, which then reports the reason. */
-  if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
-    snprintf(s->now, sizeof s->now, "%s", found.method);
-}
-
 static int rightHandSide(CPSession s, N_Vector y, N_Vector ydot) {
   return s->mech ? CPMechRhs(s->t, y, ydot, s->mech) : s->f(s->t, y, ydot, s->f_data);
+}
+
+/* s->work[0] <- what the tolerances allow as the error of each component; and the other vectors, if they are not there yet. */
+static int scaleOf(CPSession s) {
+  N_Vector *w = s->work;
+  for (int k = 0; k < 4; k++)
+    if (!w[k] && !(w[k] = N_VClone(s->y))) return CP_MEM_FAIL;
+  N_VAbs(s->y, w[0]);
+  N_VScale(s->rtol, w[0], w[0]);
+  if (s->vatol) N_VLinearSum(1.0, w[0], 1.0, s->vatol, w[0]);
+  else N_VAddConst(w[0], s->atol, w[0]);
+  if (!(N_VMin(w[0]) > 0.0)) N_VAddConst(w[0], DBL_EPSILON, w[0]);
+  return CP_SUCCESS;
+}
+
+/* The norm of the tolerances; z: workspace */
+static sunrealtype sizeOf(CPSession s, N_Vector x, N_Vector z) {
+  N_VDiv(x, s->work[0], z);
+  return sqrt(N_VDotProd(z, z));
 }
 
 /* Does stability limit steps of this size? Estimates the spectral radius of df/dy by power iteration in the norm of the
  * tolerances. Returns 1 if it does, 0 if not or if f fails on the way, or CP_MEM_FAIL. */
 static int isLimited(CPSession s, sunrealtype h) {
-  N_Vector *w = s->work;
-  for (int k = 0; k < 4; k++)
-    if (!w[k] && !(w[k] = N_VClone(s->y))) return CP_MEM_FAIL;
-  const N_Vector scale = w[0], f0 = w[1], v = w[2], x = w[3];
+  if (scaleOf(s)) return CP_MEM_FAIL;
+  const N_Vector scale = s->work[0], f0 = s->work[1], v = s->work[2], x = s->work[3];
   sunrealtype size = 0.0;
-  N_VAbs(s->y, scale);
-  N_VScale(s->rtol, scale, scale);
-  if (s->vatol) N_VLinearSum(1.0, scale, 1.0, s->vatol, scale);
-  else N_VAddConst(scale, s->atol, scale);
-  if (!(N_VMin(scale) > 0.0)) N_VAddConst(scale, DBL_EPSILON, scale);
   if (rightHandSide(s, s->y, f0)) return 0;
   N_VDiv(f0, scale, v);
   for (int k = 0; k < EVALUATIONS; k++) {
@@ -178,6 +186,39 @@ static int isLimited(CPSession s, sunrealtype h) {
   }
   const int multistep = CPIntegratorGetCVodeMem(s->mem) != NULL;
   return h * size > (multistep ? LIMITED / 6.0 : LIMITED);
+}
+
+/* Is the rank of A lower at the start than beside it? There the angle between constraints is as narrow as the first step is short, and
+ * multistep methods, which begin with order one, need very short ones: DOP853 begins, and gives way to them as BS32 does. Beside: at a
+ * distance whose square is roundoff, and so is the violation of the constraints on the straight way to there; or where rows that
+ * are redundant hide such narrow angles, at one that is its root. Where f fails at the start, so will the run. */
+static int startsSingular(CPSession s) {
+  CPMechOutput there = CP_INIT(CPMechOutput), beside = CP_INIT(CPMechOutput);
+  if (scaleOf(s) || rightHandSide(s, s->y, s->work[1])) return 0;
+  const N_Vector f = s->work[1], x = s->work[3];
+  const sunrealtype part = s->sign * sizeOf(s, s->y, x) / sizeOf(s, f, x);
+  sunrealtype distance   = sqrt(DBL_EPSILON);
+  if (!isfinite(part) || CPMechEvaluate(s->mech, s->t, s->y, &there)) return 0;
+  for (int k = 0; k < 2 && beside.rank <= there.rank; k++, distance = sqrt(distance)) {
+    N_VLinearSum(1.0, s->y, distance * part, f, x);
+    if (CPMechEvaluate(s->mech, s->t, x, &beside)) return 0;
+  }
+  return beside.rank > there.rank;
+}
+
+void sessionFirstMethod(CPSession s) {
+  CPMechSuggestion found = CP_INIT(CPMechSuggestion);
+  s->unjudged = s->looks_stiff = 0;
+  s->longer[0] = '\0', s->shortens = s->lengthens = 0;
+  s->too_long = INFINITY, s->t_start = s->t;
+  snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
+  /* If this fails, so will the run, which then reports the reason. */
+  if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
+    snprintf(s->now, sizeof s->now, "%s", found.method);
+  if (s->mech && isMultistep(s->now) && startsSingular(s)) {
+    strcpy(s->longer, s->now);
+    strcpy(s->now, "DOP853");
+  }
 }
 
 /* *method <- the method for the steps to come, or NULL if it does not change. Returns 0 or CP_MEM_FAIL: other failures
@@ -204,7 +245,8 @@ static int better(CPSession s, CPMechSuggestion *found, const char **method) {
 /* Between BS32 and the method whose place it takes where segments are short. */
 static int judgeLength(CPSession s, const char *function) {
   char name[SESSION_NAME];
-  const int within    = isTooLong(s); /* the segment has not ended */
+  const int within =
+      isTooLong(s) && !CPIntegratorGetSens(s->mem, NULL); /* the segment has not ended */
   const int lengthens = s->lengthens || within, shortens = s->shortens;
   s->shortens = s->lengthens = 0;
   if (!lengthens && !shortens) return CP_SUCCESS;

@@ -164,7 +164,7 @@ typedef int (*CPEventFn)(CPSession session, const CPEvent *event, N_Vector y, vo
  * Creates a session. method: a name of CPIntegratorCreate; "A/B": A, and B from where the steps of A are limited by
  * stability; or "auto" (NULL): with a CPMech, as CPMechSuggestMethod says at the start and on the way, otherwise
  * "DOP853/RADAU"; "A/auto" begins with A and goes on as "auto". The method is judged again after every 50 steps (guide,
- * "Sessions"). ctx must outlive the session. Returns the session, or NULL (CPObjectGetLastMessage(NULL)).
+ * "Sessions"). Where a CPMech starts in a singular position, which steps of order one do not leave, the first step of "BDF" and "ADAMS" is DOP853's. ctx must outlive the session. Returns the session, or NULL (CPObjectGetLastMessage(NULL)).
  */
 CPODES_EXPORT CPSession CPSessionCreate(const char *method, SUNContext ctx);
 /** Frees *session and sets it to NULL. The CPMech, and the integrator of CPSessionSetIntegrator, are the caller's. */

@@ -74,8 +74,7 @@ MethodFound method_find(const char *name, Method *method) {
 
 bool method_is_radau(const Method *method) { return strncmp(method->table, "RADAU", 5) == 0; }
 
-/* Is it one of the methods of CVODES? */
-static bool method_is_multistep(const Method *method) {
+bool method_is_multistep(const Method *method) {
   return !strcmp(method->table, "BDF") || !strcmp(method->table, "ADAMS");
 }
 

@@ -29,6 +29,8 @@ int parse_method(const char *option, const char *name, Method *method);
 bool method_is_radau(const Method *method);
 /* Is its step limited by stability, so that it follows all oscillations of a stiff model? */
 bool method_is_explicit(const Method *method);
+/* Is it one of the methods of CVODES? */
+bool method_is_multistep(const Method *method);
 /* Is it "auto", and does the model leave the choice to its stiffness? */
 bool method_is_chosen(const Method *method, const CPPlugin *model);
 enum { METHOD_REASON = 300 };

@@ -265,6 +265,8 @@ const char *phase_name(int phase) {
 }
 
 const char *reason_of_method(const RunEvent *e) {
+  if (e->direction == 2) return "the start is a singular position";
+  if (e->direction == -2) return "the singular position is left";
   if (e->direction > 0) return "the motion has become stiff";
   if (e->direction < 0) return "the motion is no longer stiff";
   return !strcmp(e->method, "bs32") ? "a step reaches each restart" : "bs32 takes more steps";

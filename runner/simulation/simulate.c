@@ -14,6 +14,7 @@
 
 typedef struct {
   Problem problem;
+  Method asked; /* the method that the settings name */
   RunInfo info;
   Rows *track;       /* the states at the ends of the run's steps and at outputs, or NULL */
   Rows *jumps;       /* if there is a track: times at which the state jumps */
@@ -261,15 +262,18 @@ static int at_model(CPSession session, const CPEvent *event, N_Vector y, void *d
 
 /* Sets the options of a new integrator, and tells that it replaces another one. */
 static int configure(CPIntegrator mem, const char *name, void *data) {
-  Run *run             = data;
-  Problem *p           = &run->problem;
-  const bool first     = !strcmp(name, p->settings.method.table),
+  Run *run   = data;
+  Problem *p = &run->problem;
+  if (!run->asked.name[0]) run->asked = p->settings.method;
+  const bool same = !strcmp(name, p->settings.method.table), back = !strcmp(name, run->asked.table),
              was_short = !strcmp(p->settings.method.name, "bs32");
-  if (!first) method_find(name, &p->settings.method);
+  if (back) p->settings.method = run->asked;
+  else if (!same) method_find(name, &p->settings.method);
   const int flag = problem_configure(p, mem);
-  if (flag || first) return flag;
+  if (flag || same) return flag;
   RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1};
-  if (!was_short && strcmp(name, "BS32"))
+  if (method_is_multistep(&run->asked)) event.direction = back ? -2 : 2;
+  else if (!was_short && strcmp(name, "BS32"))
     event.direction = method_is_explicit(&p->settings.method) ? -1 : 1;
   snprintf(event.method, sizeof event.method, "%s", p->settings.method.name);
   /* no event of the motion, so it is not counted as one */

@@ -263,8 +263,9 @@ static int ownRhs(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot) {
 /* CVODES' own first step is bounded by the component with the least |y_i| + atol_i, to some 1e-10 of the motion where a
  * component is 0 at the start, and steps grow from there. From a singular position no such step may pass: the angle between
  * constraints is as small as the step, and roundoff moves states by its inverse square (cpStepperRoundoff). So if the rank at the
- * start is lower than after a step as one-step methods choose it, the first step is that one. Neither a step that the user has set is
- * replaced, nor one at a root (cpStartsAtRoot). Returns the codes of CVode; chosen: out. */
+ * start is lower than beside it, the first step is as one-step methods choose it. Beside: after that step, by Euler's method, or, since angles as
+ * narrow as the violation of the constraints there may not be believed, at a distance whose square is roundoff. Neither a step that the user
+ * has set is replaced, nor one at a root (cpStartsAtRoot). Returns the codes of CVode; chosen: out. */
 static int leaveSingular(CPMultistep mem, sunrealtype tout, int *chosen) {
   const CPIntegrator s = &mem->base;
   sunrealtype h        = tout - s->t;
@@ -277,7 +278,13 @@ static int leaveSingular(CPMultistep mem, sunrealtype tout, int *chosen) {
   const int there = s->system.rank(s->system.data, &rows);
   if (there < 0 || there == rows) return CV_SUCCESS;
   flag = cpStepperFirstStep(s, ownRhs, 1, s->tmp, s->err, s->delta, &h);
-  if (flag || s->system.rank(s->system.data, &rows) <= there) return flag;
+  if (flag) return flag;
+  if (s->system.rank(s->system.data, &rows) <= there) {
+    const sunrealtype part = cpStepperSize(s, s->y, s->delta) / N_VWrmsNorm(s->tmp, s->ewt);
+    N_VLinearSum(1.0, s->y, copysign(fmin(CP_HALF_DIGITS * part, fabs(h)), h), s->tmp, s->delta);
+    flag = ownRhs(s, s->t, s->delta, s->err);
+    if (flag || s->system.rank(s->system.data, &rows) <= there) return flag < 0 ? flag : CV_SUCCESS;
+  }
   *chosen = 1;
   return CVodeSetInitStep(mem->cvode_mem, h);
 }

@@ -4,6 +4,7 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
+#include <cpodes/cpodes_session.h>
 #include <math.h>
 #include <models/counters.h>
 #include <stdio.h>
@@ -984,6 +985,36 @@ START_TEST(rounded_parallelograms_leave_their_flat_position_as_exact_ones) {
 }
 END_TEST
 
+/* In a session the first step is DOP853's, since BDF and Adams would begin with order one where f grows as the inverse of the distance from
+ * the start. */
+START_TEST(bdf_and_adams_leave_flat_starts_in_sessions) {
+  static const char *const names[] = {"DOP853", "BDF", "ADAMS"};
+  two_cranks                       = 1;
+  for (int k = 0; k < 6; k++) {
+    N_Vector exact = NULL;
+    for (int run = 0; run < 5; run++) {
+      const double tol = run == 0 ? 1e-10 : run % 2 ? 1e-5 : 1e-8;
+      sunrealtype t;
+      cranks(k, 2, 0, EXACT);
+      ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+      CPSession session = CPSessionCreate(names[(run + 1) / 2], test_context);
+      ck_assert_int_eq(CPSessionSetMech(session, mech), CP_SUCCESS);
+      ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+      ck_assert_int_eq(CPSessionStart(session, 0, y, 0.8), CP_SUCCESS);
+      ck_assert_msg(CPSessionRun(session, 0.8, y, &t) == CP_SUCCESS, "%s, %g, %d: %s",
+                    names[(run + 1) / 2], tol, k, CPObjectGetLastMessage(CP_OBJECT(session)));
+      for (int i = 0; i < 9 && exact; i++)
+        ck_assert_double_le(fabs(entries(y)[i] - entries(exact)[i]), 1000 * tol);
+      CPSessionFree(&session);
+      if (!exact) exact = vector_copy(y);
+      clear();
+    }
+    N_VDestroy(exact);
+  }
+  two_cranks = 0;
+}
+END_TEST
+
 /* A first step of 1e-10 s, after which the angle between constraints is as small, failed from half of such starts. */
 START_TEST(bdf_leaves_a_flat_start_in_space) {
   sunrealtype t;
@@ -1097,6 +1128,7 @@ TEST_SUITE(assembly) {
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_are_refused, 0, LOOPS);
   tcase_add_loop_test(tc, three_cranks_with_rounded_data_pass_their_flat_position, 0, 4);
   tcase_add_test(tc, bdf_leaves_a_flat_start_in_space);
+  tcase_add_test(tc, bdf_and_adams_leave_flat_starts_in_sessions);
   tcase_add_loop_test(tc, rounded_parallelograms_leave_their_flat_position_as_exact_ones, 0, 4);
   tcase_add_loop_test(tc, rounded_data_in_a_singular_position_are_refused, 0, 2);
   tcase_add_loop_test(tc, offsets_of_an_assembled_mechanism_apply_to_an_equal_one, 0, LOOPS);
