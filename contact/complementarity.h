@@ -13,6 +13,8 @@ typedef struct {
   int contact, first, ntangents;
   int slides; /* 1: x_T = -mu x_N s; 0: Coulomb's law, in which x and w decide */
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
+  /* 1: other constraints carry all tangential forces, and give the velocity. At rest it slides in no direction, s = 0. */
+  int carried;
   /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
    * others. stops: it stays open, and has approached. */
   int begins, ends, placed, stops;

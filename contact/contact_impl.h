@@ -59,6 +59,7 @@ typedef struct {
   /* Bit k: the contact sticks in tangential direction k because others do: the row depends on theirs
    * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k, or constant (wedged). */
   int implied;
+  int carried; /* It sticks, without friction, because others such as a drive, which give its velocity, rest. */
   sunrealtype wedged[2];
   sunrealtype effect; /* of friction on the sliding velocity in space: the first diagonal entry of W */
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
@@ -148,6 +149,7 @@ struct CPContact_ {
   CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */
   sunrealtype t_first;       /* time of the start of the run */
+  sunrealtype t_last;        /* time of its end, or INFINITY */
   /* Factor on the tolerance for the flights after the newest event, and the factor last given to
    * the integrator. */
   sunrealtype share, share_set;

@@ -47,6 +47,8 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, N = contactNormal(point, c->lambda);
   sunrealtype s[2];
+  if (margin == 1 && point->carried)
+    return c->tol_v * c->scale[point->tangent] - contactLength(point->ntangents, v_T);
   if (point->is_elastic) return margin == 0 ? contactElasticMargin(c, point) : 0.0;
   if (margin == 0)
     return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : point->is_held ? 1.0 : N;
@@ -227,7 +229,7 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
     }
     *rate_root = 1;
     at[0]      = contactMargin(c, point, 0, own);
-    if (point->ntangents == 0 || contactIsImplied(point)) continue;
+    if (point->ntangents == 0 || (contactIsImplied(point) && !point->carried)) continue;
     if (contactSlidesInSpace(point))
       at[1] = contactSpeed(point, own, c->v + point->tangent) - contactSliding(point, own)->near;
     else
@@ -342,7 +344,7 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   CPSessionGetTolerances(session, &c->rtol, &c->atol);
   c->session = session, c->integrator = NULL;
   c->known.t = NAN; /* Counters may begin anew. */
-  c->t = c->t_first = t;
+  c->t = c->t_first = t, c->t_last = t_end;
   c->nrecent = 0, c->sens.Ns = 0;
   c->share         = 1.0; /* also if no event is found here */
   c->time_stepping = c->changed = c->found_anew = c->recorded = 0;

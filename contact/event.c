@@ -193,7 +193,9 @@ static int solveForces(CPContact c) {
 /* Has a contact reached its friction cone? */
 static int coneFired(const CPContact c) {
   int any = 0;
-  EACH_NEAR(c, i) any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
+  EACH_NEAR(c, i)
+    any |=
+        c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING && !c->point[i].carried;
   return any;
 }
 
@@ -398,56 +400,16 @@ static int stopBy(CPContact c, sunrealtype t, N_Vector y, int n, const char *fun
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* Have the n rows c->order of the problem stopped? Those on which W is roundoff may not, whatever the impulse. */
-static int haveStopped(const CPContact c, int n) {
-  const sunrealtype size = contactLargest(c->problem.n, c->velocity);
-  for (int i = 0; i < n; i++) {
-    const int row = c->row[c->order[i]];
-    if (fabs(c->v[row]) > fmax(CP_INEXACT * size, c->round_v * c->scale[row])) return 0;
-  }
-  return 1;
-}
-
-/* Drops the tangential ones of the n rows c->order that break other constraints, or go on, if they alone are stopped: W is roundoff there, since the
- * others, such as a drive, leave friction nothing to move, and the velocity is theirs. Their number is left in n. y: as before. */
-static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char *function) {
-  int left = 0, flag = CP_SUCCESS;
-  for (int i = 0; i < *n && !flag; i++) {
-    const int row = c->order[i], first = c->order[0];
-    int is_normal = 0, broken = 0;
-    for (int k = 0; k < c->problem.ncontacts; k++) is_normal |= c->problem.law[k].first == row;
-    if (!is_normal) {
-      c->order[0] = row;
-      flag        = stopBy(c, t, y, 1, function);
-      broken      = flag == CP_CONTACT_NO_SOLUTION || (!flag && !haveStopped(c, 1));
-      c->order[0] = first;
-      N_VScale(1.0, c->trial, y);
-      if (!flag || broken) flag = contactMeasure(c, t, y, function);
-    }
-    if (!broken) c->order[left++] = row;
-  }
-  *n = left;
-  return flag;
-}
-
 /* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
 static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
-  const int all = n;
   if (c->problem.times || (c->problem.direct > 0 && n > c->problem.direct)) {
     memset(c->column, 0, (size_t)c->na * sizeof *c->column);
     for (int i = 0; i < n; i++) c->column[c->row[c->order[i]]] = 1;
     const int flag = CPMechImpact(c->mech, t, y, c->column, 0.0, NULL);
     return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
   }
-  N_VScale(1.0, y, c->trial);
-  int flag         = stopBy(c, t, y, n, function);
-  const int unsure = !flag && !haveStopped(c, n);
-  if (flag != CP_CONTACT_NO_SOLUTION && !unsure) return flag;
-  N_VScale(1.0, c->trial, y);
-  flag = contactMeasure(c, t, y, function);
-  if (!flag) flag = dropMoved(c, t, y, &n, function);
-  if (flag || n == 0) return flag;
-  return n < all || unsure ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
+  const int flag = stopBy(c, t, y, n, function);
+  return flag == CP_CONTACT_NO_SOLUTION ? contactNoSolution(c, t, "impulses") : flag;
 }
 
 /* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts
@@ -461,7 +423,7 @@ static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *funct
     for (int i = law->first; i <= law->first + law->ntangents; i++) {
       const int row     = c->row[i];
       const int is_zero = i > law->first
-                              ? !law->slides
+                              ? !law->slides && !law->carried
                               : !point->is_held && fabs(c->v[row]) <= c->small_v * c->scale[row];
       if (is_zero) c->order[n++] = i, any |= fabs(c->v[row]) > c->noise_v * c->scale[row];
     }
@@ -469,6 +431,16 @@ static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *funct
   if (!any) return CP_SUCCESS;
   const int flag = stop(c, t, y, n, function);
   return flag ? flag : contactFreeAccelerations(c, t, y, function);
+}
+
+/* The law of a contact at rest whose velocity is that of others: it slides as these accelerate it or, if that would move it by no tolerance
+ * within the run, as where a drive t^3 begins, in no direction yet. Its tangential rows of W are roundoff. */
+static void carry(const CPContact c, sunrealtype t, ContactLaw *law) {
+  const int T            = c->point[law->contact].tangent;
+  const sunrealtype rate = contactLength(law->ntangents, c->a + T);
+  const int begins       = rate * (c->t_last - t) > c->tol_v * c->scale[T];
+  law->slides            = 1;
+  for (int i = 0; i < law->ntangents; i++) law->s[i] = begins ? c->a[T + i] / rate : 0.0;
 }
 
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
@@ -492,6 +464,8 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   const int flag = stopCounted(c, t, y, function);
   if (flag) return flag;
+  for (int k = 0; k < P->ncontacts; k++)
+    if (P->law[k].carried && !P->law[k].slides) carry(c, t, &P->law[k]);
   findEnds(c, t);
   const int cone = coneFired(c);
   for (int again = 1; again;) {
@@ -608,7 +582,7 @@ static int findImplied(CPContact c, const char *function) {
     const sunrealtype *x  = P->x + law->first;
     Point *point          = &c->point[law->contact];
     if (point->phase != CP_CONTACT_STICKING) continue;
-    point->implied = law->dependent;
+    point->implied = point->carried ? (1 << law->ntangents) - 1 : law->dependent;
     for (int i = 0; i < law->ntangents; i++) {
       const int has_force = law->dependent >> i & 1 && x[0] > 0.0;
       point->wedged[i]    = has_force && law->stays ? x[1 + i] : 0.0;
@@ -647,11 +621,11 @@ static int setPhases(CPContact c, sunrealtype t, const char *function) {
   for (int k = 0; k < P->ncontacts; k++) {
     int ld;
     const sunrealtype *W = contactBlock(c, k, &ld);
-    for (int i = 0; i <= P->law[k].ntangents; i++)
+    for (int i = 0; i <= (P->law[k].carried ? 0 : P->law[k].ntangents); i++)
       size = fmax(size, fabs(P->c[P->law[k].first + i]) / W[i * (1 + ld)]);
   }
   EACH_NEAR(c, i) {
-    c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
+    c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = c->point[i].carried = 0;
     c->point[i].wedged[0] = c->point[i].wedged[1] = 0.0;
   }
   for (int k = 0; k < P->ncontacts; k++) {
@@ -671,9 +645,10 @@ static int setPhases(CPContact c, sunrealtype t, const char *function) {
     if (at_root) point->jerk = W[0] * fmax(-loadRate(c, point), 0.0);
     if (!point->is_held && !touches && !(N > least)) continue;
     point->load = N, point->jerk = 0.0;
-    point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
-                   : law->slides       ? CP_CONTACT_SLIDING
-                                       : CP_CONTACT_STICKING;
+    point->carried = law->carried && contactLength(law->ntangents, law->s) == 0.0;
+    point->phase   = law->ntangents == 0              ? CP_CONTACT_CLOSED
+                     : law->slides && !point->carried ? CP_CONTACT_SLIDING
+                                                      : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents && !(point->sliding[0].slow > 0.0); i++)
       point->sliding[0].s[i] = law->slides ? law->s[i] : 0.0;
     if (!contactSlidesInSpace(point)) continue;

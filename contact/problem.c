@@ -154,11 +154,30 @@ static int findBlocks(CPContact c) {
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
+/* Marks the laws whose tangential forces f others carry, such as a drive of the same joint: M d = f - A^T mu is roundoff in all velocities
+ * that FULL motions leave free. f [n nu], d [n nu], mu [n m] of all rows; f becomes M d. */
+static void findCarried(CPContact c, sunrealtype *f, const sunrealtype *d, sunrealtype *mu) {
+  ContactProblem *P = &c->problem;
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law = &P->law[k];
+    law->carried    = law->ntangents > 0;
+    for (int j = law->first + 1; j <= law->first + law->ntangents && law->carried; j++) {
+      sunrealtype *rest = f + j * c->nu, *load = mu + j * c->m;
+      const sunrealtype size = contactLargest(c->nu, rest);
+      for (int i = 0; i < c->na; i++) load[i] = -load[i];
+      contactTransposedTimes(c, c->A, load, rest);
+      for (int i = 0; i < c->nu; i++)
+        law->carried &= d[j * c->nu + i] == 0.0 || fabs(rest[i]) <= CP_ROUNDED * size;
+    }
+  }
+}
+
 /* c->W [n n], by one solution for each column. W is symmetric up to roundoff, which the mean removes. */
 static int findColumns(CPContact c, const char *function) {
   ContactProblem *P = &c->problem;
-  const size_t n = (size_t)P->n, nu = (size_t)c->nu;
-  sunrealtype *f = malloc(2 * n * nu * sizeof *f), *d = f + n * nu, *W = c->W;
+  const size_t n = (size_t)P->n, nu = (size_t)c->nu, m = (size_t)c->m;
+  sunrealtype *f = malloc(n * (2 * nu + m) * sizeof *f), *d = f + n * nu, *mu = d + n * nu,
+              *W = c->W;
   if (!f)
     return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for the impulses of %d rows", P->n);
   memset(P->x, 0, n * sizeof *P->x);
@@ -167,11 +186,12 @@ static int findColumns(CPContact c, const char *function) {
     pushed(c, P->x, f + j * nu);
     P->x[j] = 0.0;
   }
-  const int flag = CPMechSolve(c->mech, c->product_t, c->product_y, P->n, f, NULL, d, NULL);
+  const int flag = CPMechSolve(c->mech, c->product_t, c->product_y, P->n, f, NULL, d, mu);
   for (size_t j = 0; j < n && !flag; j++) {
     rowVelocities(c, d + j * nu, W + j * n);
     if (c->row[j] >= c->na) W[j + j * n] = 1.0;
   }
+  if (!flag) findCarried(c, f, d, mu);
   free(f);
   for (size_t j = 0; j < n && !flag; j++)
     for (size_t i = 0; i < j; i++)
@@ -230,7 +250,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
   if (flag) return flag;
   flag = contactActivateRows(c, 0);
   if (flag) return contactPassOn(c, flag);
-  memset(c->skipped, 1, (size_t)c->na);
+  memcpy(c->skipped, c->is_contact, (size_t)c->na);
   for (int i = 0; i < n; i++)
     if (c->row[i] < c->na) c->skipped[c->row[i]] = 0;
   flag = contactRows(c, t, N_VGetArrayPointer(y), c->skipped);

@@ -741,6 +741,46 @@ START_TEST(friction_leaves_a_crank_to_its_drive) {
 }
 END_TEST
 
+/* A drive begins with vanishing acceleration in a four-bar linkage that rests, and whose joints rub: friction moves nothing there, and must not
+ * hold what the drive is to move. phi(t) = (t / s)^n by the drive, n = 3, 4, and later friction opposes each joint's rate. Loop index:
+ * tolerance. */
+START_TEST(friction_lets_a_drive_begin_gently) {
+  static const char format[] =
+      "dimension: 2\ngravity: [0, -9.81]\nparameters: {w: 1 rad/s}\nbodies:\n"
+      "  - {name: crank, mass: 0.5, inertia: 4.2e-4, at: [0, 0.05]}\n"
+      "  - {name: coupler, mass: 1.5, inertia: 1.4e-2, at: [0.15, 0.175]}\n"
+      "  - {name: rocker, mass: 1.2, inertia: 7.3e-3, at: [0.35, 0.125]}\njoints:\n"
+      "  - {name: A, kind: revolute, b: crank, at: [0, 0]}\n"
+      "  - {name: B, kind: revolute, a: crank, b: coupler, at: [0, 0.1]}\n"
+      "  - {name: C, kind: revolute, a: coupler, b: rocker, at: [0.3, 0.25]}\n"
+      "  - {name: D, kind: revolute, b: rocker, at: [0.4, 0]}\n"
+      "drives: [{name: motor, of: A, motion: \"(w*t)^%d\"}]\nfrictions:\n"
+      "  - {name: fA, of: A, force: 0.2}\n  - {name: fB, of: B, force: 0.2}\n"
+      "  - {name: fC, of: C, force: 0.2}\n  - {name: fD, of: D, force: 0.2}\n";
+  static const char *rates[] = {"A.rate", "B.rate", "C.rate", "D.rate"};
+  const sunrealtype t_end = 1.2, tol = pow(10, -3 - _i);
+  char text[sizeof format];
+  for (int n = 0; n < 16; n++) {
+    const int power = 3 + n / 8;
+    CPSensor sensor = CP_INIT(CPSensor);
+    sunrealtype force[12];
+    snprintf(text, sizeof text, format, power);
+    ck_assert_int_eq(CPBodiesRead("crank.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+    act(n / 4 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_msg(run_with(kinds[n % 4], tol, t_end) == CP_SUCCESS, "%s: %s", kinds[n % 4],
+                  CPObjectGetLastMessage(CP_OBJECT(contact)));
+    ck_assert_int_eq(CPMechGetSensor(mech, "A.angle", t_end, y, &sensor), CP_SUCCESS);
+    ck_assert_double_eq_tol(sensor.value[0], pow(t_end, power), tol);
+    ck_assert_int_eq(CPContactEvaluate(contact, t_end, y, NULL, force, NULL, NULL), CP_SUCCESS);
+    for (int k = 0; k < 4; k++) {
+      ck_assert_int_eq(CPMechGetSensor(mech, rates[k], t_end, y, &sensor), CP_SUCCESS);
+      ck_assert_double_eq_tol(force[3 * k + 1], -copysign(SUN_RCONST(0.2), sensor.value[0]), 1e-12);
+    }
+    release();
+  }
+}
+END_TEST
+
 /* ---- a ball leaves a dome ---- */
 
 /* From rest at 0.3 rad a ball of the radius 0.1 m rolls in the plane y = 0 off a dome of the radius 1 m, slides when
@@ -800,6 +840,7 @@ TEST_SUITE(acting) {
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
   tcase_add_loop_test(tc, friction_leaves_a_crank_to_its_drive, 0, 6);
+  tcase_add_loop_test(tc, friction_lets_a_drive_begin_gently, 0, 6);
   tcase_add_loop_test(tc, no_floor_is_passed_within_a_step, 0, 3);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);
   tcase_add_loop_test(tc, feet_that_strike_in_place_of_others_come_to_rest_with_them, 0, 7);
