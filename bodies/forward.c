@@ -37,8 +37,8 @@ typedef struct {
   sunrealtype *value;
 } Factor;
 
-/* The number of neighbouring panels whose products follow each other, since the loops over rows are the same */
-enum { GROUP = 4 };
+/* The number of neighbouring panels whose products follow each other, since the loops over rows are the same; and of velocities in them */
+enum { GROUP = 8, EACH = GROUP / 2 * TREE_PANEL };
 enum { NOT_REACHED, BY_TAU, BY_WRENCHES };
 
 typedef struct Forward_ {
@@ -51,7 +51,8 @@ typedef struct Forward_ {
   Panel (*w)[6];       /* [nnodes] wrenches p, then accelerations, of one panel */
   /* The rows of the columns of K and C in a group of panels are rows[], from start[group] on, in rising order; in list nlists are all. */
   int nlists, *rows, *start;
-  Factor G;                   /* NULL if the tree is deep */
+  int *reach; /* [nlists + 1][nu] of the velocities above each one, the number of those in the list: the first ones */
+  Factor G;   /* NULL if the tree is deep */
   sunrealtype *udot, *lambda; /* [nu], [na] */
   sunrealtype *Bq, *Bu;       /* the entries of their patterns */
   size_t entries_of_rows;     /* their number */
@@ -64,11 +65,14 @@ void treeFreeForward(Forward *f) {
   free(f->G.start);
   free(f->G.value);
   free(f->start);
+  free(f->reach);
   free(f->reached);
   free(f->udot);
   free(f);
 }
 
+/* The number of panels of the columns by q and u of n velocities */
+static int panelsOf(int n) { return (n + TREE_PANEL - 1) / TREE_PANEL * 2; }
 /* The number of entries of a matrix; dense if there is no pattern */
 static size_t entriesIn(SUNMatrix pattern, size_t rows, size_t columns) {
   return pattern ? (size_t)SM_NNZ_S(pattern) : rows * columns;
@@ -109,15 +113,16 @@ static int listAbove(const Tree *tree, Factor *G) {
  * 1 if out of memory. */
 static int listRows(const Tree *tree, Forward *f) {
   const SUNMatrix S = tree->square.tmpl;
-  const int nu = tree->nu, each = GROUP * HALF, count = f->nlists = (nu + each - 1) / each;
+  const int nu = tree->nu, count = f->nlists = (nu + EACH - 1) / EACH;
   int *mark = calloc((size_t)nu + 1, sizeof *mark), at = 0;
-  for (int twice = 0; mark && twice < 2; twice++) { /* to count them, and to list them */
+  f->reach = calloc((size_t)(count + 1) * (size_t)nu + 1, sizeof *f->reach);
+  for (int twice = 0; mark && f->reach && twice < 2; twice++) { /* to count them, and to list them */
     if (twice && !(f->start = malloc(((size_t)count + (size_t)at + 3) * sizeof *f->start))) break;
     if (twice) f->rows = f->start + count + 2;
     at = 0;
     for (int list = 0; list <= count; list++) {
       if (twice) f->start[list] = at;
-      for (int k = each * list; k < nu && k < each * (list + 1); k++)
+      for (int k = EACH * list; k < nu && k < EACH * (list + 1); k++)
         for (sunindextype p = S ? SM_INDEXPTRS_S(S)[k] : 0; p < (S ? SM_INDEXPTRS_S(S)[k + 1] : nu);
              p++)
           for (int n = tree->node_of_velocity[S ? SM_INDEXVALS_S(S)[p] : p]; n != GROUND;
@@ -127,8 +132,11 @@ static int listRows(const Tree *tree, Forward *f) {
         mark[i] |= list == count;
         if (mark[i] && twice) f->rows[at] = i;
         at += mark[i];
-        mark[i] = 0;
       }
+      for (int k = 0; k < nu && twice && f->G.start; k++)
+        for (int i = f->G.start[k]; i < f->G.start[k + 1]; i++)
+          f->reach[list * nu + k] += mark[f->G.above[i]];
+      memset(mark, 0, (size_t)nu * sizeof *mark);
     }
     if (twice) f->start[count + 1] = at;
   }
@@ -144,7 +152,7 @@ static Forward *forwardOf(const Mechanism *b, int nz) {
   const size_t rows  = entriesIn(tree->rows.tmpl, na, nu);
   f->entries_of_rows = rows;
   f->of              = malloc((nu + 1) * sizeof *f->of);
-  f->npanels         = (tree->nu + HALF - 1) / HALF + (nz + TREE_PANEL - 1) / TREE_PANEL;
+  f->npanels         = panelsOf(tree->nu) + panelsOf((nz + 1) / 2);
   f->stride = f->npanels | 1; /* Rows of a power of two would be in the same places of the cache. */
   const size_t stride = (size_t)f->stride;
   f->panels           = malloc(((nu + na) * stride + 6 * nn + 1) * sizeof(Panel));
@@ -370,43 +378,64 @@ CP_WIDE_PART void storeScaled(const Forward *f, int u, int nu, const PanelRow *e
   }
 }
 
-/* e of the nu velocities of a node in the place of tau, or D e, if D is to be applied; n rows below it are listed. */
-CP_WIDE_PART void takeBelow(const Forward *f, int u, int nu, int scaled, int n, const int *row,
+/* A row of 2, 4 or 8 neighbouring panels, in registers: to = from, to += c from, and the other way round to = c from */
+CP_WIDE_PART void loadRow(int panels, Panel *from, PanelRow *to) {
+  loadPanelRow(from[0], &to[0]), loadPanelRow(from[1], &to[1]);
+  if (panels > 2) loadPanelRow(from[2], &to[2]), loadPanelRow(from[3], &to[3]);
+  if (panels > 4) loadPanelRow(from[4], &to[4]), loadPanelRow(from[5], &to[5]);
+  if (panels > 4) loadPanelRow(from[6], &to[6]), loadPanelRow(from[7], &to[7]);
+}
+CP_WIDE_PART void addTo(const sunrealtype *from, sunrealtype c, PanelRow *to) {
+  PanelRow x;
+  loadPanelRow(from, &x);
+  *to += c * x;
+}
+CP_WIDE_PART void addRow(int panels, Panel *from, sunrealtype c, PanelRow *to) {
+  addTo(from[0], c, &to[0]), addTo(from[1], c, &to[1]);
+  if (panels > 2) addTo(from[2], c, &to[2]), addTo(from[3], c, &to[3]);
+  if (panels > 4) addTo(from[4], c, &to[4]), addTo(from[5], c, &to[5]);
+  if (panels > 4) addTo(from[6], c, &to[6]), addTo(from[7], c, &to[7]);
+}
+CP_WIDE_PART void storeTimes(const PanelRow *from, sunrealtype c, sunrealtype *to) {
+  const PanelRow x = c * *from;
+  storePanelRow(&x, to);
+}
+CP_WIDE_PART void storeRow(int panels, const PanelRow *from, sunrealtype c, Panel *to) {
+  storeTimes(&from[0], c, to[0]), storeTimes(&from[1], c, to[1]);
+  if (panels > 2) storeTimes(&from[2], c, to[2]), storeTimes(&from[3], c, to[3]);
+  if (panels > 4) storeTimes(&from[4], c, to[4]), storeTimes(&from[5], c, to[5]);
+  if (panels > 4) storeTimes(&from[6], c, to[6]), storeTimes(&from[7], c, to[7]);
+}
+
+/* e of one velocity in the place of tau, or D e, if D is to be applied; n rows below it are listed. */
+CP_WIDE_PART void takeBelow(const Forward *f, int u, int scaled, int n, const int *row, int panels,
                             Panel *x) {
   const Factor *G = &f->G;
   const int rank  = G->rank[u];
-  PanelRow e[6], tau;
-  for (int k = 0; k < nu; k++) loadPanelRow(x[(u + k) * f->stride], &e[k]);
-  for (int i = 0; i < n; i++) {
-    const sunrealtype *g = G->value + G->start[row[i]] + rank;
-    loadPanelRow(x[row[i] * f->stride], &tau);
-    for (int k = 0; k < nu; k++) e[k] += g[k] * tau;
-  }
-  if (scaled) storeScaled(f, u, nu, e, x);
-  else
-    for (int k = 0; k < nu; k++) storePanelRow(&e[k], x[(u + k) * f->stride]);
+  PanelRow e[GROUP];
+  loadRow(panels, x + u * f->stride, e);
+  for (int i = 0; i < n; i++)
+    addRow(panels, x + row[i] * f->stride, G->value[G->start[row[i]] + rank], e);
+  storeRow(panels, e, scaled ? f->of[u].D[0] : 1, x + u * f->stride);
 }
 
-/* The same for one velocity, and four panels */
-CP_WIDE_PART void takeFour(const Forward *f, int u, int scaled, int n, const int *row, Panel *x) {
-  const Factor *G     = &f->G;
-  const int rank      = G->rank[u];
-  const sunrealtype D = scaled ? f->of[u].D[0] : 1;
-  Panel *own          = x + u * f->stride;
-  PanelRow e[4], tau;
-  loadPanelRow(own[0], &e[0]), loadPanelRow(own[1], &e[1]);
-  loadPanelRow(own[2], &e[2]), loadPanelRow(own[3], &e[3]);
+/* The same for the nu velocities of a node, and two panels */
+CP_WIDE_PART void takeBelowMore(const Forward *f, int u, int nu, int scaled, int n, const int *row,
+                                Panel *x) {
+  const Factor *G = &f->G;
+  PanelRow e[2][6], tau[2];
+  for (int k = 0; k < nu; k++)
+    for (int p = 0; p < 2; p++) loadPanelRow(x[(u + k) * f->stride + p], &e[p][k]);
   for (int i = 0; i < n; i++) {
-    const sunrealtype g = G->value[G->start[row[i]] + rank];
-    Panel *from         = x + row[i] * f->stride;
-    loadPanelRow(from[0], &tau), e[0] += g * tau;
-    loadPanelRow(from[1], &tau), e[1] += g * tau;
-    loadPanelRow(from[2], &tau), e[2] += g * tau;
-    loadPanelRow(from[3], &tau), e[3] += g * tau;
+    const sunrealtype *g = G->value + G->start[row[i]] + G->rank[u];
+    loadRow(2, x + row[i] * f->stride, tau);
+    for (int k = 0; k < nu; k++) e[0][k] += g[k] * tau[0], e[1][k] += g[k] * tau[1];
   }
-  e[0] *= D, e[1] *= D, e[2] *= D, e[3] *= D;
-  storePanelRow(&e[0], own[0]), storePanelRow(&e[1], own[1]);
-  storePanelRow(&e[2], own[2]), storePanelRow(&e[3], own[3]);
+  for (int p = 0; p < 2; p++) {
+    if (scaled) storeScaled(f, u, nu, e[p], x + p);
+    else
+      for (int k = 0; k < nu; k++) storePanelRow(&e[p][k], x[(u + k) * f->stride + p]);
+  }
 }
 
 /* The same for all nodes from the root on, in n rows of a group of panels, which are those of whole nodes and include all that moves any of them */
@@ -414,15 +443,16 @@ static CP_WIDE void productsInwards(const Tree *tree, const Forward *f, int scal
                                     const int *row, int panels, Panel *x) {
   for (int r = 0; r < n;) {
     const Node *node = &tree->node[tree->node_of_velocity[row[r]]], *last = &tree->node[node->last];
-    const int u = node->u, nu = node->nu, end = last->u + last->nu, first = r += nu;
+    const int u = node->u, nu = node->nu, end = last->u + last->nu, *first = row + (r += nu);
     int below = 0;
-    while (first + below < n && row[first + below] < end) below++;
-    if (nu == 1 && panels == GROUP) takeFour(f, u, scaled, below, row + first, x);
+    while (r + below < n && first[below] < end) below++;
+    if (nu == 1 && panels == 8) takeBelow(f, u, scaled, below, first, 8, x);
+    else if (nu == 1 && panels == 4) takeBelow(f, u, scaled, below, first, 4, x);
     else
-      for (int p = 0; p < panels; p++) {
-        if (nu == 1) takeBelow(f, u, 1, scaled, below, row + first, x + p);
-        else if (nu == 6) takeBelow(f, u, 6, scaled, below, row + first, x + p);
-        else takeBelow(f, u, nu, scaled, below, row + first, x + p);
+      for (int p = 0; p < panels; p += 2) {
+        if (nu == 1) takeBelow(f, u, scaled, below, first, 2, x + p);
+        else if (nu == 6) takeBelowMore(f, u, 6, scaled, below, first, x + p);
+        else takeBelowMore(f, u, nu, scaled, below, first, x + p);
       }
   }
 }
@@ -437,47 +467,32 @@ static CP_WIDE void scale(const Tree *tree, const Forward *f, Panel *x) {
   }
 }
 
-/* x_k += G_kj x_j for all j above k, of four neighbouring panels, or one: all panels of a row follow each other, since the loops over what is
- * above it are as long for each of them. */
-CP_WIDE_PART void addFour(const Factor *G, int k, int stride, Panel *x) {
-  PanelRow y[4], above;
-  loadPanelRow(x[k * stride], &y[0]), loadPanelRow(x[k * stride + 1], &y[1]);
-  loadPanelRow(x[k * stride + 2], &y[2]), loadPanelRow(x[k * stride + 3], &y[3]);
-  for (int i = G->start[k]; i < G->start[k + 1]; i++) {
-    Panel *from           = x + G->above[i] * stride;
-    const sunrealtype G_k = G->value[i];
-    loadPanelRow(from[0], &above), y[0] += G_k * above;
-    loadPanelRow(from[1], &above), y[1] += G_k * above;
-    loadPanelRow(from[2], &above), y[2] += G_k * above;
-    loadPanelRow(from[3], &above), y[3] += G_k * above;
-  }
-  storePanelRow(&y[0], x[k * stride]), storePanelRow(&y[1], x[k * stride + 1]);
-  storePanelRow(&y[2], x[k * stride + 2]), storePanelRow(&y[3], x[k * stride + 3]);
-}
-CP_WIDE_PART void addOne(const Factor *G, int k, int stride, Panel *x) {
-  PanelRow y, above;
-  loadPanelRow(x[k * stride], &y);
-  for (int i = G->start[k]; i < G->start[k + 1]; i++)
-    loadPanelRow(x[G->above[i] * stride], &above), y += G->value[i] * above;
-  storePanelRow(&y, x[k * stride]);
+/* x_k += G_kj x_j for the first `count` velocities j above k */
+CP_WIDE_PART void addAbove(const Factor *G, int k, int count, int stride, int panels, Panel *x) {
+  const int *above         = G->above + G->start[k];
+  const sunrealtype *value = G->value + G->start[k];
+  PanelRow y[GROUP];
+  loadRow(panels, x + k * stride, y);
+  for (int i = 0; i < count; i++) addRow(panels, x + above[i] * stride, value[i], y);
+  storeRow(panels, y, 1, x + k * stride);
 }
 
-static CP_WIDE void productsOutwards(const Tree *tree, const Forward *f) {
+/* The same for all rows, where x_j is 0 beyond the first count[k] velocities above k */
+static CP_WIDE void productsOutwards(const Tree *tree, const Forward *f, const int *count,
+                                     int panels, Panel *x) {
   const Factor G = f->G;
   for (int k = tree->nu - 1; k >= 0; k--) {
-    int panel = 0;
-    for (; panel + 4 <= f->npanels; panel += 4) addFour(&G, k, f->stride, f->x + panel);
-    for (; panel < f->npanels; panel++) addOne(&G, k, f->stride, f->x + panel);
+    if (panels == 8) addAbove(&G, k, count[k], f->stride, 8, x);
+    else if (panels == 4) addAbove(&G, k, count[k], f->stride, 4, x);
+    else addAbove(&G, k, count[k], f->stride, 2, x);
   }
 }
 
 /* ----------------------------------------------------------------------------------- columns -- */
 
-/* The place of column k of K, that of C is HALF behind it, or of that of Uz, among the lanes of a row */
+/* The place of column k of K, that of C is TREE_PANEL behind it, or of that of Uz, among the lanes of a row */
 static int laneOf(int k) { return (int)treeLane(k); }
-static int laneOfZ(const Tree *tree, int k) {
-  return (tree->nu + HALF - 1) / HALF * TREE_PANEL + k;
-}
+static int laneOfZ(const Tree *tree, int k) { return panelsOf(tree->nu) * TREE_PANEL + k; }
 
 /* All columns of Bq, or of Bu with a lane that many behind, of the rows */
 static void spreadRows(const Mechanism *b, const Forward *f, const sunrealtype *B, int behind) {
@@ -503,13 +518,13 @@ CP_WIDE_PART void transpose4(const Column *A, Column *B) {
   B[3]               = (Column){odd[2], odd[3], odd_2[2], odd_2[3]};
 }
 
-/* Puts n <= HALF neighbouring columns, from `lane` on, into those of a matrix [nu x n]. */
+/* Puts the n columns of a panel, from `lane` on, into those of a matrix [nu x n]. */
 static CP_WIDE void gather(const Tree *tree, const Forward *f, int lane, int n, sunrealtype *to) {
   const size_t length = (size_t)f->stride * TREE_PANEL, nu = (size_t)tree->nu;
   const sunrealtype *x = (const sunrealtype *)f->x + lane;
   size_t i             = 0;
-  for (; i + HALF <= nu && n == HALF; i += HALF, x += HALF * length) {
-    Column A[HALF], B[HALF] = {{0}};
+  for (; i + TREE_PANEL <= nu && n == TREE_PANEL; i += TREE_PANEL, x += TREE_PANEL * length) {
+    Column A[TREE_PANEL], B[TREE_PANEL] = {{0}};
     load3(x, &A[0]), load3(x + length, &A[1]);
     load3(x + 2 * length, &A[2]), load3(x + 3 * length, &A[3]);
     transpose4(A, B);
@@ -528,28 +543,29 @@ static void solve(const Mechanism *b, const Forward *f, SUNMatrix Uq, SUNMatrix 
       ((sunrealtype *)(f->x + i * f->stride))[laneOfZ(tree, k)] = SM_ELEMENT_D(Uz, i, k);
   if (closed && !tree->bare) {
     spreadRows(b, f, f->Bq, 0);
-    spreadRows(b, f, f->Bu, HALF);
+    spreadRows(b, f, f->Bu, TREE_PANEL);
   }
-  const int of_K = (nu + HALF - 1) / HALF;
-  for (int panel = 0, next; panel < f->npanels; panel = next) {
-    const int end  = panel < of_K ? of_K : f->npanels,
-              list = panel < of_K ? panel / GROUP : f->nlists, *row = f->rows + f->start[list];
-    const int n = f->start[list + 1] - f->start[list];
-    next        = panel + GROUP < end ? panel + GROUP : end;
-    if (f->G.start) productsInwards(tree, f, !closed, n, row, next - panel, f->x + panel);
-    for (int p = panel; p < next; p++) {
+  const int of_K = panelsOf(nu);
+  for (int panel = 0, count; panel < f->npanels; panel += count) {
+    const int left = (panel < of_K ? of_K : f->npanels) - panel,
+              list = panel < of_K ? panel / GROUP : f->nlists, *row = f->rows + f->start[list],
+              n = f->start[list + 1] - f->start[list];
+    count       = left >= 8 ? 8 : left >= 4 ? 4 : 2;
+    if (f->G.start) productsInwards(tree, f, !closed, n, row, count, f->x + panel);
+    for (int p = panel; p < panel + count; p++) {
       Panel *x = f->x + p;
       if (!f->G.start) inwards(tree, f, p, n, row);
       if (closed) treeCloseColumns(tree, f->stride, x, f->b + p);
       if (!f->G.start) outwards(tree, f, p);
       else if (closed) scale(tree, f, x);
     }
+    if (f->G.start)
+      productsOutwards(tree, f, f->reach + (closed ? f->nlists : list) * nu, count, f->x + panel);
   }
-  if (f->G.start) productsOutwards(tree, f);
-  for (int k = 0; k < nu; k += HALF) {
-    const int n = nu - k < HALF ? nu - k : HALF;
+  for (int k = 0; k < nu; k += TREE_PANEL) {
+    const int n = nu - k < TREE_PANEL ? nu - k : TREE_PANEL;
     gather(tree, f, laneOf(k), n, SM_COLUMN_D(Uq, k));
-    gather(tree, f, laneOf(k) + HALF, n, SM_COLUMN_D(Uu, k));
+    gather(tree, f, laneOf(k) + TREE_PANEL, n, SM_COLUMN_D(Uu, k));
   }
   for (int k = 0; k < nz; k++) gather(tree, f, laneOfZ(tree, k), 1, SM_COLUMN_D(Uz, k));
 }
@@ -568,11 +584,11 @@ int treeAccelerationsJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
   if (f->G.start) multiplyOut(tree, f);
   const int length = f->stride * TREE_PANEL;
   const Entries K  = {.data = (sunrealtype *)f->x, .n = length, .in_lanes = 1},
-                C  = {.data = (sunrealtype *)f->x + HALF, .n = length, .in_lanes = 1};
+                C  = {.data = (sunrealtype *)f->x + TREE_PANEL, .n = length, .in_lanes = 1};
   memset(f->x, 0, (size_t)(tree->nu + b->nv) * (size_t)f->stride * sizeof *f->x);
   memset(f->Bq, 0, 2 * f->entries_of_rows * sizeof *f->Bq);
   flag = treeDifferentiate(b, t, q, u, z, f->udot, f->lambda, &K, &C, Uz);
-  if (!flag && b->nv > 0) flag = treeDifferentiateRows(b, q, u, f->udot, f->Bq, f->Bu);
+  if (!flag && treeTargets(tree)) flag = treeDifferentiateRows(b, q, u, f->udot, f->Bq, f->Bu);
   if (!flag) solve(b, f, Uq, Uu, Uz);
   return flag;
 }

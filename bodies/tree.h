@@ -248,10 +248,11 @@ void treeCarry(const Tree *tree, int n, int count, Wrench *w, sunrealtype (*e)[6
 
 /* ---- inverse.c ---- */
 
-/* Of the lanes of a panel, half are columns by q, and half those by u of the same velocities, whose entries are in the same places. */
-enum { TREE_PANEL = 8, HALF = TREE_PANEL / 2 };
+/* Columns in panels of lanes, as many as a register of x86-64-v3 has: compilers put those of wider types into memory where there are no such
+ * registers. Each panel of columns by q is followed by that of the same velocities by u, whose entries are in the same places. */
+enum { TREE_PANEL = 4 };
 typedef sunrealtype Panel[TREE_PANEL];
-/* A row of a panel in registers */
+/* A row of a panel in a register */
 typedef sunrealtype PanelRow
     __attribute__((vector_size(sizeof(Panel)), aligned(sizeof(sunrealtype))));
 CP_WIDE_PART void loadPanelRow(const sunrealtype *from, PanelRow *to) {
@@ -261,7 +262,9 @@ CP_WIDE_PART void storePanelRow(const PanelRow *from, sunrealtype *to) {
   memcpy(to, from, sizeof *from);
 }
 /* The place of column k by q among the lanes of a row */
-static inline sunindextype treeLane(sunindextype k) { return k / HALF * TREE_PANEL + k % HALF; }
+static inline sunindextype treeLane(sunindextype k) {
+  return k / TREE_PANEL * 2 * TREE_PANEL + k % TREE_PANEL;
+}
 
 /* The entries of a square matrix: dense by columns, with n from one to the next; or, where row is not NULL, those of the pattern of the tree,
  * whose entries of the diagonal are listed; or in the lanes of panels, with n from one row to the next */
