@@ -244,6 +244,11 @@ static int ratesAlong(CPPartials P, const double *const d[CP_DIRECTIONS], double
   return flag ? flag : cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], rates);
 }
 
+/* Are these the rates of quadratures at the state? If so on both sides, they do not depend on the direction, as often on the multipliers. */
+static int areRates(const CPPartials P, const double *rates) {
+  return !memcmp(rates + P->nz, P->zdot + P->nz, (size_t)P->nquad * sizeof *rates);
+}
+
 int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change) {
   const CPMech mech = P->mech;
   const int first = P->nz, columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
@@ -268,6 +273,7 @@ int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], doub
   for (int p = 1; !flag && P->sixth_order > 0.0 && p <= 3; p++) {
     flag = ratesAlong(P, d, -p * step, before);
     if (!flag) flag = ratesAlong(P, d, p * step, after);
+    if (p == 1 && !flag && areRates(P, before) && areRates(P, after)) break;
     for (int k = 0; !flag && k < P->nquad; k++)
       change[k] += cpSixthOrder[p - 1] * (after[first + k] - before[first + k]) / step;
   }
