@@ -79,7 +79,7 @@ typedef struct {
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state; q is [0] unless the model has udot */
-  int left_out; /* quadratures that Newton's iteration leaves out, while it runs */
+  int left_out; /* quadratures that an evaluation leaves out (CPSystem.leave_out) */
   double start; /* a run starts there, and the accelerations have not been evaluated; or NaN */
   /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
    * that of all; it and the next three arrays are NULL before the first call of CPMechRhs */

@@ -69,7 +69,8 @@ int cpAdjointProducts(Adjoint *a, sunrealtype t, N_Vector l) {
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
   if (model && model->transposes(mem->system.data))
-    return model->products(t, w->y, l, a->Jl, w->params ? a->lfp : NULL, mem->system.data);
+    return model->products(t, w->y, l, a->Jl, w->params && !a->leaves ? a->lfp : NULL,
+                           mem->system.data);
   a->f.fn = mem->f, a->f.data = mem->ops->data(mem), a->f.length = (int)a->tape.n;
   flag = differentiate(a, &a->f, t);
   for (int j = 0; !flag && j < a->N; j++)
@@ -109,6 +110,8 @@ int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag) {
   a->cause = code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR;
   return flag;
 }
+
+int cpAdjointLeave(int on, void *adjoint) { return ((Adjoint *)adjoint)->leaves = on, 0; }
 
 int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint) {
   Adjoint *a         = adjoint;

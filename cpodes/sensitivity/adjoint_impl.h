@@ -28,6 +28,7 @@ typedef struct {
   sunrealtype *size;  /* [ng] sums of |dg/dy| over the end terms up to now */
   sunrealtype t;      /* run.y is the state at t; NaN: not known */
   sunrealtype h;      /* proposed size of the next step; 0 before the first one */
+  int leaves;         /* q' is not needed: CPSystem.leave_out */
   int has_jumped;     /* Z is not that of back any more */
   long int taken, window,
       covered; /* steps back; taken at the start of a window, and the steps forward there */
@@ -49,7 +50,8 @@ int cpAdjointProducts(Adjoint *a, sunrealtype t, N_Vector l);
 int cpAdjointState(Adjoint *a, sunrealtype t);
 /* Notes why functional k's equations failed at t. Returns flag. */
 int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag);
-/* A CVRhsFn and a CVLsJacFn, whose data is an Adjoint */
+/* CPSystem.leave_out, a CVRhsFn and a CVLsJacFn, whose data is an Adjoint */
+int cpAdjointLeave(int on, void *adjoint);
 int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint);
 int cpAdjointJacobian(sunrealtype t, N_Vector Z, N_Vector Zdot, SUNMatrix S, void *adjoint,
                       N_Vector t1, N_Vector t2, N_Vector t3);

@@ -147,6 +147,7 @@ static int create(Adjoint *a, sunrealtype t, const char *method) {
   a->back  = CPIntegratorCreate(method, mem->ctx);
   int flag = a->back ? CPIntegratorInit(a->back, cpAdjointRhs, t, a->Z) : CP_ILL_INPUT;
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
+  if (!flag) a->back->system.leave_out = cpAdjointLeave;
   if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setJacobian(a);
   return flag ? cpReport(&mem->log, flag, a->run.function,
                          "the backward problem could not be set up: %s",

@@ -101,11 +101,12 @@ static int solverFree(SUNLinearSolver LS) {
   return 0;
 }
 
-/* ---- quadratures, which Newton's iteration leaves out ---- */
+/* ---- quadratures, which Newton's iteration and some stages leave out ---- */
 
 int cpMechLeaveQuadratures(int on, void *data) {
   const CPMech mech           = data;
-  return mech->stage.left_out = on && mech->newton ? mech->newton->P->nquad : 0;
+  const int nquad             = mech->newton ? mech->newton->P->nquad : (int)mech->eq->nquad;
+  return mech->stage.left_out = on ? nquad : 0;
 }
 
 /* The newest solution contains the change of the multipliers since the newest evaluation. */

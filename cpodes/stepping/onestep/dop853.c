@@ -168,5 +168,9 @@ static int stateAt(CPOneStep mem, const CPCourse *course, int at, sunrealtype *t
   return cpExplicitSum(mem, course->k, course->from, mem->hlast, A_extra[at - FIRST_EXTRA], at, z);
 }
 
-const CPExplicitKind cpDop853Kind = {
-    .create = create, .estimate = estimate, .state = stateAt, .shrink = 1.0 / 3.0, .grow = 6.0};
+const CPExplicitKind cpDop853Kind = {.create   = create,
+                                     .estimate = estimate,
+                                     .state    = stateAt,
+                                     .shrink   = 1.0 / 3.0,
+                                     .grow     = 6.0,
+                                     .idle     = 4};

@@ -120,6 +120,14 @@ static int evaluate(CPOneStep mem, sunrealtype t, N_Vector y, int i) {
   return flag;
 }
 
+/* Nothing depends on quadratures, and so they are left out of idle stages. */
+static void leaveOut(CPOneStep mem, int i) {
+  const CPSystem *system = &mem->base.system;
+  if (system->leave_out)
+    system->leave_out(i > 0 && i <= ((CPExplicit)mem->own)->kind->idle,
+                      cpOneStepUserData(&mem->base));
+}
+
 /* Computes k_1, k_2, ... and ynew before its projection; k_0 = f(t, y) is known. */
 static int evaluateStages(CPOneStep mem, sunrealtype h) {
   const CPIntegrator s       = &mem->base;
@@ -130,8 +138,10 @@ static int evaluateStages(CPOneStep mem, sunrealtype h) {
   for (int i = 1; i < n && !flag; i++) {
     flag = cpExplicitSum(mem, e->k, s->y, h, B->A[i], i,
                          mem->ynew); /* Y_i = y + h sum_j a_ij k_j     */
+    leaveOut(mem, i);
     if (!flag) flag = evaluate(mem, s->t + B->c[i] * h, mem->ynew, i); /* k_i = f(t + c_i h, Y_i) */
   }
+  leaveOut(mem, 0);
   return flag ? flag
               : cpExplicitSum(mem, e->k, s->y, h, B->b, n, mem->ynew); /* y1 = y + h sum_i b_i k_i */
 }
@@ -325,8 +335,10 @@ static int vary(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   own->have_first = !flag;
   for (int i = 1; i < n && !flag; i++) {
     flag = cpExplicitSum(mem, e->k, s->y, h, B->A[i], i, b->y);
+    leaveOut(mem, i);
     if (!flag) flag = varyStage(mem, s->t + B->c[i] * h, b->y, h, B->A[i], i);
   }
+  leaveOut(mem, 0);
   for (int p = 0; p < b->of.count && !flag; p++) {
     const CPCourse c = courseOf(mem, p, 0);
     flag             = cpExplicitSum(mem, c.k, c.from, h, B->b, n, c.to);

@@ -44,6 +44,7 @@ typedef struct {
    * needs the slope as k_place. */
   int (*state)(CPOneStep mem, const CPCourse *c, int place, sunrealtype *theta, N_Vector z);
   sunrealtype shrink, grow; /* bounds on the ratio of successive step sizes */
+  int idle; /* stages 1 ... idle serve other stages alone: their slopes enter neither y1, nor an estimate, nor interpolation */
 } CPExplicitKind;
 
 typedef struct {
