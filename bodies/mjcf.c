@@ -330,7 +330,6 @@ static int readKeyframe(Mjcf *m, const char *name) {
     for (int i = first, at = 0; i < end && x && !failed; at += sizes[r->joint[i++].type][k]) {
       RobotJoint *j = &r->joint[i];
       memcpy(k ? j->rate : j->value, x + at, (size_t)sizes[j->type][k] * sizeof *x);
-      j->given |= !k;
       sunrealtype *e = k                 ? NULL
                        : j->type == BALL ? j->value
                        : j->type == FREE ? j->value + 3

@@ -205,14 +205,12 @@ static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
   return 0;
 }
 
-/* Adds the stops and the dry friction of a joint, as far as it has a coordinate and the start lies between the stops. */
+/* Adds the stops and the dry friction of a joint, as far as it has a coordinate. */
 static int addStops(Robot *r, const char *base, RobotJoint *j) {
   const int has = j->k != NONE;
   char name[128];
   if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
     if (robotNote(r, j->node, "limits of joints")) return 1;
-  } else if (j->limited && !(j->value[0] >= j->range[0] && j->value[0] <= j->range[1])) {
-    if (robotNote(r, j->node, "limits of joints that the start violates")) return 1;
   } else if (j->limited && r->loose && r->loose[j - r->joint]) {
     if (robotNote(r, j->node, "limits of joints within which no loop closes")) return 1;
   } else if (j->limited) {

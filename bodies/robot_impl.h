@@ -44,7 +44,6 @@ typedef struct {
   /* at the start: a coordinate, the quaternion of a ball joint, or position and quaternion of a free body; its rate, or
    * velocities, where those of a rotation are in the link's axes */
   sunrealtype value[7], rate[6];
-  int given;                      /* 1: the value is that of a keyframe, or of the user */
   int limited;                    /* has it the stops range [2]? */
   int has_stops;                  /* 1: the mechanism has them */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */

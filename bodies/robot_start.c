@@ -72,25 +72,25 @@ static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate,
   if (i < 0) return NULL;
   RobotJoint *j = &r->joint[i];
   r->moved      = 1;
-  j->given |= !is_rate;
-  *unit = j->type == HINGE ? (is_rate ? "rad/s" : "rad") : (is_rate ? "m/s" : "m");
+  *unit         = j->type == HINGE ? (is_rate ? "rad/s" : "rad") : (is_rate ? "m/s" : "m");
   if (j->type <= SLIDE) return is_rate ? j->rate : j->value;
   robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate", name);
   return NULL;
 }
 
-/* Loops are often described in a pose that their joints cannot have, such as a folded one in which they are singular. Coordinates that
- * neither a keyframe nor the user gives start at the limit that is nearest to it; the assembly keeps them within. */
+/* Robots are often described in a pose that their joints cannot have: all coordinates are 0, or loops are folded, and singular. Programs
+ * with soft limits push such joints to them within milliseconds. Coordinates start at the limit that is nearest to the pose; an assembly
+ * keeps them within. */
 static int enterLimits(Robot *r) {
-  for (int i = 0; i < r->njoints && r->loops; i++) {
+  for (int i = 0; i < r->njoints; i++) {
     RobotJoint *j = &r->joint[i];
-    if (j->type > SLIDE || j->given || !j->limited || !(j->range[0] < j->range[1])) continue;
+    if (j->type > SLIDE || !j->limited || !(j->range[0] < j->range[1])) continue;
     const sunrealtype x = fmax(j->range[0], fmin(j->range[1], j->value[0]));
     if (x == j->value[0]) continue;
     j->value[0] = x;
     r->moved    = 1;
     if (robotTell(r, j->node, CHANGED,
-                  "starts of joints at their limits, which the pose of the file violates"))
+                  "starts of joints to their limits, which the given pose violates"))
       return 1;
   }
   return 0;

@@ -787,7 +787,7 @@ END_TEST
 
 /* A leg of two links of length a that its file describes folded, where the foot, on a slide, is at the hip: there the loop is singular,
  * and three joints are outside their limits. It starts within them, closed: the foot is at 2 a sin theta below the hip, the
- * angle of the knee is 2 theta. What the user gives is not changed. */
+ * angle of the knee is 2 theta. What the user gives within them is not changed. */
 START_TEST(folded_loops_start_within_limits) {
   static const sunrealtype a = 0.38, low[] = {0.15, 0.17, 0.35}, high[] = {0.7, 1.2, 2.4};
   static const char text[] =
@@ -807,7 +807,7 @@ START_TEST(folded_loops_start_within_limits) {
                   given ? "start.length=0.3643634093391943\nstart.hip=0.5\nstart.knee=1" : "");
     CPMech mech;
     sunrealtype x[3];
-    ck_assert_int_eq(strstr(file.remarks, "changed: starts of joints at their limits") != NULL,
+    ck_assert_int_eq(strstr(file.remarks, "changed: starts of joints to their limits") != NULL,
                      !given);
     ck_assert_int_eq(CPBodiesSetFormulation(b, _i ? CP_JOINT_COORDINATES : CP_ABSOLUTE), CP_SUCCESS);
     ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
@@ -822,6 +822,41 @@ START_TEST(folded_loops_start_within_limits) {
     ck_assert_double_eq_tol(x[0], 2 * a * sin(x[1]), 1e-9);
     ck_assert_double_eq_tol(x[2], 2 * x[1], 1e-9);
     if (given) ck_assert_double_eq_tol(x[1], 0.5, 1e-9);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+/* An arm whose elbow cannot be straight, as that of a Panda, but is so in the file: it starts at the limit, which acts, and so does one
+ * that a keyframe or the user starts beyond it. */
+START_TEST(joints_start_at_limits_that_the_pose_violates) {
+  static const char text[] = "<mujoco><compiler angle=\"radian\"/><worldbody><body><joint "
+                             "name=\"shoulder\" axis=\"0 1 0\" "
+                             "range=\"-1 1\"/><geom size=\".1\" pos=\".5 0 0\"/><body pos=\"1 0 "
+                             "0\"><joint name=\"elbow\" axis=\"0 "
+                             "1 0\" range=\"-3 -.07\"/><geom name=\"hand\" size=\".1\" pos=\".5 0 "
+                             "0\"/></body></body></worldbody>"
+                             "<keyframe><key name=\"up\" qpos=\"-1.5 -2\"/></keyframe></mujoco>";
+  static const struct {
+    const char *settings;
+    double shoulder, elbow;
+  } starts[] = {{"", 0, -0.07}, {"start=up", -1, -2}, {"start.elbow=-3.5", 0, -3}};
+  for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
+    CPBodies b = read_good("arm.xml", text, starts[k].settings);
+    CPMech mech;
+    sunrealtype x[2];
+    int i;
+    ck_assert_str_eq(file.notes, "");
+    ck_assert_mentions(file.remarks, "changed: starts of joints to their limits");
+    ck_assert_int_eq(CPBodiesFind(b, CP_CONTACT, "elbow_limit_upper", &i), CP_SUCCESS);
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    for (i = 0; i < 2; i++)
+      ck_assert_int_eq(CPMechGetCoordinate(mech, i, y, &x[i], NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(x[0], starts[k].shoulder, 1e-15);
+    ck_assert_double_eq_tol(x[1], starts[k].elbow, 1e-15);
     N_VDestroy(y);
     CPMechFree(&mech);
     CPBodiesFree(&b);
@@ -1287,6 +1322,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, folded_loops_start_within_limits, 0, 2);
+  tcase_add_test(tc, joints_start_at_limits_that_the_pose_violates);
   tcase_add_test(tc, limits_within_which_no_loop_closes_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   suite_add_tcase(suite, tc);
