@@ -237,7 +237,7 @@ static int addLaw(Robot *r, const char *base, const RobotJoint *j, const char *c
     return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &spring.head, NULL));
   }
   if ((j->stiffness != 0 && robotNote(r, j->node, "the stiffness of ball and free joints")) ||
-      (j->armature != 0 && robotNote(r, j->node, "the armature of ball and free joints")))
+      (j->armature != 0 && robotNote(r, j->node, "the armature of ball joints of bodies that move")))
     return 1;
   CPBushing bushing = {CP_NEW_BUSHING(law), .a = on[0], .b = on[1], .in = CP_IN_BODIES,
                        .drag = j->damping};
@@ -423,6 +423,22 @@ static int splitRows(Robot *r) {
   return failed;
 }
 
+/* The armature a of a joint is on the diagonal of M. Of a free body, and of a ball joint of the world, it is that of a sphere with the
+ * mass and the moments a at the origin of the body's frame, on which gravity does not act, as its moments are equal about all axes. */
+static void addRotors(Robot *r) {
+  for (int i = 0; i < r->nlinks; i++) {
+    Place at         = r->link[i].place;
+    RobotJoint *j    = &r->joint[r->link[i].first];
+    const Mass rotor = {
+        j->type == FREE ? j->armature : 0, {0, 0, 0}, {j->armature, j->armature, j->armature}};
+    if (j->type != FREE && !(j->type == BALL && at.link == GROUND)) continue;
+    at.link = i;
+    robotMass(r, &at, &rotor);
+    robotLift(r, &at, &rotor, 1);
+    j->armature = 0;
+  }
+}
+
 /* A joint that moves no mass has no equation of motion. Such joints of URDF, at tips and of frames, are held where they start,
  * unless loops or elements that follow may move them. */
 static int holdMassless(Robot *r) {
@@ -448,7 +464,9 @@ static int holdMassless(Robot *r) {
 }
 
 int robotBuild(Robot *r) {
-  if (robotSprings(r) || splitRows(r) || holdMassless(r)) return 1;
+  if (robotSprings(r) || splitRows(r)) return 1;
+  addRotors(r);
+  if (holdMassless(r)) return 1;
   Place *start              = malloc(((size_t)r->nlinks + 1) * sizeof *start);
   sunrealtype(*velocity)[6] = calloc((size_t)r->nlinks + 1, sizeof *velocity);
   int failed                = !start || !velocity ? robotWrong(r, NULL, "no memory") : 0;

@@ -649,13 +649,52 @@ END_TEST
 START_TEST(springs_and_rotors_of_ball_joints_are_left_out) {
   CPBodies b = read_good(
       "r.xml",
-      "<mujoco><worldbody><body name=\"a\">\n<joint name=\"j\" type=\"ball\" stiffness=\"1\" "
-      "armature=\"0.1\" damping=\"2\"/><geom size=\"1\"/></body></worldbody></mujoco>",
+      "<mujoco><worldbody><body><joint/><geom size=\"1\"/><body name=\"a\">\n<joint name=\"j\" "
+      "type=\"ball\" stiffness=\"1\" armature=\"0.1\" damping=\"2\"/><geom "
+      "size=\"1\"/></body></body></worldbody></mujoco>",
       "");
   ck_assert_str_eq(file.notes, "r.xml:2:1: the stiffness of ball and free joints\nr.xml:2:1: the "
-                               "armature of ball and free joints\n");
+                               "armature of ball joints of bodies that move\n");
   ck_assert_double_eq(parameter(b, "j_spring.drag"), 2);
   CPBodiesFree(&b);
+}
+END_TEST
+
+/* A body with the mass m = 2 at c = (1/2, 0, 0) of its frame and the moment J_yy = 3, whose free joint has the armature a = 1/4, begins
+ * to move from rest with the accelerations z'' and w' about y of the origin, where
+ *
+ *   (m + a) z'' - m c w' = -m g,    -m c z'' + (J_yy + m c^2 + a) w' = m g c
+ *
+ * On a ball joint of the world z'' = 0. */
+START_TEST(free_bodies_have_rotors) {
+  static const double m = 2, c = 0.5, J = 3, a = 0.25, g = 9.81;
+  static const sunrealtype origin[3];
+  for (int ball = 0; ball < 2; ball++) {
+    char text[500];
+    CPMech mech;
+    sunrealtype udot[6], jacobian[36];
+    snprintf(text, sizeof text,
+             "<mujoco><worldbody><body name=\"b\" pos=\"1 2 3\"><joint name=\"j\" type=\"%s\" "
+             "armature=\"0.25\"/><inertial pos=\"0.5 0 0\" mass=\"2\" diaginertia=\"1 3 "
+             "3.5\"/></body></worldbody></mujoco>",
+             ball ? "ball" : "free");
+    CPBodies b = read_good("r.xml", text, "");
+    ck_assert_str_eq(file.notes, "");
+    N_Vector y        = build_as(b, CP_JOINT_COORDINATES, &mech);
+    CPBodyFrame frame = CP_INIT(CPBodyFrame);
+    frame.jacobian    = jacobian;
+    ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetFrame(mech, 0, origin, y, &frame), CP_SUCCESS);
+    sunrealtype z = frame.bias[2], w = frame.bias[4];
+    for (int k = 0; k < (int)equations_of(mech).nu; k++)
+      z += jacobian[6 * k + 2] * udot[k], w += jacobian[6 * k + 4] * udot[k];
+    const double D = (m + a) * (J + m * c * c + a) - m * m * c * c, about = J + m * c * c + a;
+    ck_assert_double_eq_tol(z, ball ? 0 : (-m * g * about + m * m * g * c * c) / D, 1e-13);
+    ck_assert_double_eq_tol(w, ball ? m * g * c / about : a * m * g * c / D, 1e-13);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
 }
 END_TEST
 
@@ -1320,6 +1359,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, crowds_do_not_touch_each_other);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
+  tcase_add_test(tc, free_bodies_have_rotors);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, folded_loops_start_within_limits, 0, 2);
   tcase_add_test(tc, joints_start_at_limits_that_the_pose_violates);
