@@ -185,7 +185,7 @@ int robotFunction(Robot *r, const xmlNode *at, const CPFunctionOptions *options,
                                       : 0;
 }
 
-/* Sets the points and axes of a joint in the frames of its bodies, so that its coordinate is the value of the file. */
+/* Sets the points and axes of a joint in the frames of its bodies, so that its coordinate is the value of the file, or 0 if it is held there. */
 static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
   Place side[2] = {{.link = j->side[0]}, {.link = j->side[1]}};
   CPMarker on   = {.axis = {j->axis[0], j->axis[1], j->axis[2]}};
@@ -196,8 +196,9 @@ static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
     memcpy(side[k].q, j->point, sizeof j->point);
     robotAxes(axis, side[k].q + 3);
   }
-  if (j->type == SLIDE) add3(-j->ref, axis[2], side[0].q);
-  robotAxis(2, j->type == HINGE ? j->ref : 0, turn);
+  const sunrealtype coordinate = j->ref - (j->held ? j->value[0] : 0); /* in the reference pose */
+  if (j->type == SLIDE) add3(-coordinate, axis[2], side[0].q);
+  robotAxis(2, j->type == HINGE ? coordinate : 0, turn);
   robotTurn(side[1].q + 3, turn, side[1].q + 3);
   joint->in = CP_IN_BODIES;
   robotMarker(r, &side[0], &joint->on_a);
@@ -209,7 +210,7 @@ static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
 static int addStops(Robot *r, const char *base, RobotJoint *j) {
   const int has = j->k != NONE;
   char name[128];
-  if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
+  if (j->limited && !has) {
     if (robotNote(r, j->node, "limits of joints")) return 1;
   } else if (j->limited && r->loose && r->loose[j - r->joint]) {
     if (robotNote(r, j->node, "limits of joints within which no loop closes")) return 1;

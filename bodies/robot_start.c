@@ -80,18 +80,28 @@ static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate,
 
 /* Robots are often described in a pose that their joints cannot have: all coordinates are 0, or loops are folded, and singular. Programs
  * with soft limits push such joints to them within milliseconds. Coordinates start at the limit that is nearest to the pose; an assembly
- * keeps them within. */
+ * keeps them within. Equal limits leave a joint no motion. */
 static int enterLimits(Robot *r) {
   for (int i = 0; i < r->njoints; i++) {
     RobotJoint *j = &r->joint[i];
-    if (j->type > SLIDE || !j->limited || !(j->range[0] < j->range[1])) continue;
+    if (j->type > SLIDE || !j->limited) continue;
+    if (j->range[0] > j->range[1]) { /* of Bullet's URDF */
+      j->limited = 0;
+      if (robotTell(r, j->node, CHANGED,
+                    "joints whose lower limit is above the upper one are not limited"))
+        return 1;
+      continue;
+    }
     const sunrealtype x = fmax(j->range[0], fmin(j->range[1], j->value[0]));
-    if (x == j->value[0]) continue;
-    j->value[0] = x;
-    r->moved    = 1;
-    if (robotTell(r, j->node, CHANGED,
-                  "starts of joints to their limits, which the given pose violates"))
+    if (j->range[0] == j->range[1]) {
+      j->held = 1;
+      if (robotTell(r, j->node, CHANGED, "joints whose limits are equal are held there")) return 1;
+    } else if (x != j->value[0] &&
+               robotTell(r, j->node, CHANGED,
+                         "starts of joints to their limits, which the given pose violates"))
       return 1;
+    r->moved |= x != j->value[0];
+    j->value[0] = x;
   }
   return 0;
 }

@@ -161,10 +161,6 @@ static int readLaw(Sdf *s, const SdfThing *t, const char *tag, RobotJoint *j) {
   for (int k = 0; k < 2; k++)
     if (fabs(j->range[k]) >= unlimited) j->range[k] = k ? INFINITY : -INFINITY;
   j->limited = !sdfIs(t, "continuous") && (isfinite(j->range[0]) || isfinite(j->range[1]));
-  if (j->limited && j->range[0] == j->range[1] && j->range[0] != 0) {
-    j->value[0] = j->range[0];
-    s->r->moved = 1;
-  }
   return 0;
 }
 

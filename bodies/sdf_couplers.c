@@ -70,20 +70,6 @@ static int coupleGears(Sdf *s, const SdfThing *t) {
                      (sunrealtype[5]){0, -ratio * sign[0] * sign[1]});
 }
 
-/* Joints of the tree whose limits are equal are held there. */
-static int holdAtLimits(Sdf *s, const SdfThing *t) {
-  for (int k = 0; k < 2; k++) {
-    const int i = t->joint[k];
-    if (i == NONE || !s->r->joint[i].limited || s->r->joint[i].held ||
-        s->r->joint[i].range[0] != s->r->joint[i].range[1])
-      continue;
-    if (robotTell(s->r, t->node, CHANGED, "joints whose limits are equal are held there") ||
-        robotCouple(s->r, t->node, NULL, i, -1, (sunrealtype[5]){s->r->joint[i].range[0]}))
-      return 1;
-  }
-  return 0;
-}
-
 int sdfCouple(Sdf *s) {
   for (int i = 0; i < s->nthings; i++) {
     SdfThing *t = &s->thing[i];
@@ -91,8 +77,7 @@ int sdfCouple(Sdf *s) {
     if (sdfIs(t, "gearbox")) {
       if (coupleGears(s, t)) return 1;
     } else if ((sdfIs(t, "screw") && t->joint[0] != NONE && coupleScrew(s, t)) ||
-               readMimic(s, t, "axis", t->joint[0]) || readMimic(s, t, "axis2", t->joint[1]) ||
-               holdAtLimits(s, t))
+               readMimic(s, t, "axis", t->joint[0]) || readMimic(s, t, "axis2", t->joint[1]))
       return 1;
   }
   return 0;

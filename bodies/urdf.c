@@ -252,7 +252,8 @@ static int others(Robot *r, const xmlNode *n, const char *known) {
   static const char *const silent  = " visual collision material gazebo sensor calibration ";
   static const char *const foreign = " contact mujoco joint_properties self_filter ros2_control "
                                      "collision_checking self_collision_checking kinematic "
-                                     "drake:collision_filter_group disable_collisions group ";
+                                     "drake:collision_filter_group disable_collisions group "
+                                     "collision_filter_group frame gravity origin ";
   static const char *const idle    = " transmission safety_controller ";
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name) || robotKnows(silent, c->name))

@@ -264,12 +264,14 @@ START_TEST(what_other_programs_use_is_told) {
   ck_assert_mentions(file.remarks, "r.urdf:6:75: without effect in this run: safety_controller\n");
   CPBodiesFree(&b);
   b = read_good("r.urdf",
-                "<robot name=\"r\"><link name=\"base\"/>" LINK("a", "1", ROUND) JOINT(
-                    "j", "continuous", "base", "a", "") "<transmission/><ros2_control/></robot>",
+                "<robot name=\"r\"><link name=\"base\"/>" LINK("a", "1", ROUND)
+                    JOINT("j", "continuous", "base", "a",
+                          "") "<transmission/><ros2_control/><frame/></robot>",
                 "");
   ck_assert_str_eq(file.notes, "");
   ck_assert_mentions(file.remarks, "r.urdf:3:1: without effect in this run: transmission\n");
   ck_assert_mentions(file.remarks, "r.urdf:3:16: without meaning here: ros2_control\n");
+  ck_assert_mentions(file.remarks, "r.urdf:3:31: without meaning here: frame\n");
   CPBodiesFree(&b);
 }
 END_TEST
@@ -903,6 +905,42 @@ START_TEST(joints_start_at_limits_that_the_pose_violates) {
 }
 END_TEST
 
+/* Bullet, Drake and Gazebo hold a joint whose limits are equal: a hinge at 0.3 turns the arm behind it, a slide at 0.2 moves it on, to
+ * (cos 0.3, sin 0.3) (1 + 0.2). In files for Bullet a lower limit above the upper one means none. */
+START_TEST(equal_limits_hold_and_crossed_ones_do_not_limit) {
+  static const char text[] =
+      "<robot name=\"r\"><link name=\"base\"/>" LINK("a", "1", ROUND) LINK("b", "1", ROUND)
+          LINK("c", "1", ROUND) JOINT("h", "revolute", "base", "a",
+                                      "<axis xyz=\"0 0 1\"/><limit lower=\"0.3\" upper=\"0.3\" "
+                                      "effort=\"0\" velocity=\"0\"/>")
+              JOINT("s", "prismatic", "a", "b",
+                    "<origin xyz=\"1 0 0\"/><limit lower=\"0.2\" upper=\"0.2\" effort=\"0\" "
+                    "velocity=\"0\"/>")
+                  JOINT("free", "revolute", "b", "c",
+                        "<axis xyz=\"0 0 1\"/><limit lower=\"1\" upper=\"-1\" effort=\"0\" "
+                        "velocity=\"0\"/>") "</robot>";
+  CPBodies b = read_good("r.urdf", text, "");
+  CPMech mech;
+  sunrealtype x[3];
+  ck_assert_str_eq(file.notes, "");
+  ck_assert_mentions(file.remarks,
+                     "changed: joints whose limits are equal are held there (2 times)");
+  ck_assert_mentions(file.remarks,
+                     "changed: joints whose lower limit is above the upper one are not limited");
+  N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(equations_of(mech).nu, 1);
+  ck_assert_int_eq(
+      body_point(mech, thing_named(b, CP_BODY, "c"), (sunrealtype[3]){0, 0, 0}, y, x, NULL),
+      CP_SUCCESS);
+  ck_assert_double_eq_tol(x[0], 1.2 * cos(0.3), 1e-12);
+  ck_assert_double_eq_tol(x[1], 1.2 * sin(0.3), 1e-12);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* Two rods of length 1 whose ends meet, on hinges that are 1.2 apart: the first one stands at the angle arccos 0.6, which its limits exclude.
  * They are left out and told, and the pendulum beside the rods keeps those that it can have. */
 START_TEST(limits_within_which_no_loop_closes_are_left_out) {
@@ -1363,6 +1401,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, folded_loops_start_within_limits, 0, 2);
   tcase_add_test(tc, joints_start_at_limits_that_the_pose_violates);
+  tcase_add_test(tc, equal_limits_hold_and_crossed_ones_do_not_limit);
   tcase_add_test(tc, limits_within_which_no_loop_closes_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   suite_add_tcase(suite, tc);
