@@ -50,6 +50,12 @@ int Engine::setFirstStep(double h) { return CVodeSetInitStep(CPIntegratorGetCVod
 
 int Engine::setMaxOrder(int order) { return CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), order); }
 
+int Engine::order() const {
+  int order = 0;
+  CVodeGetLastOrder(CPIntegratorGetCVodeMem(mem), &order);
+  return order;
+}
+
 int Engine::step(double stop, N_Vector y, double *t) {
   int flag = CPIntegratorSetStopTime(mem, stop);
   if (!flag) flag = CPIntegratorEvolve(mem, towards(reached, stop), y, t, CV_ONE_STEP);

@@ -42,6 +42,8 @@ public:
   /** errors: out, the estimated errors of the newest step */
   int errors(N_Vector errors) { return CPIntegratorGetEstLocalErrors(mem, errors); }
   Counters counters() const;
+  /** The order of the newest step of a multistep method */
+  int order() const;
   double nextStep() const { return stat("current_step"); }
   const char *message() const { return CPObjectGetLastMessage(CP_OBJECT(mem)); }
 

@@ -38,9 +38,10 @@ const int LONG_STEP_PIECES = 4;
 const double CONVERGENCE = 10.0;
 /* Light segments oscillate with little damping, along which BDF of orders 4 and 5 is not stable. */
 const int ORDER_ON_Z = 3;
-/* Adams' step times the spectral radius, above which stability limits it: its region of stability is
- * of that size at high orders, and of about 1 at low ones. */
-const double UNSTABLE   = 0.1;
+/* Where stability limits the steps of Adams, its order falls, since lower orders are stable for longer steps: with one correction the
+ * orders 1 to 5 are stable on the negative axis up to h rho = 0.67, 0.5, 0.29, 0.16 and 0.09. (The code DE of Shampine and
+ * Gordon, Computer Solution of Ordinary Differential Equations, 1975, counts 50 steps of low order in a row, too.) */
+const int LOW_ORDER     = 3;
 const long FIRST_JUDGED = 50;
 /* From this accuracy on fixed-point iteration may pay for Adams, and Auto begins with Adams, which takes
  * the fewest realizations there (guide, "OpenSim and Simbody"). */
@@ -102,13 +103,13 @@ struct CPodesProjectedIntegrator::Impl {
 
   const MultibodySystem &system;
   const Method asked;
-  Method method;            /* the method in use; Auto before the first start */
-  bool replaced    = false; /* Adams' fixed-point iteration, or Auto's Adams, has been given up */
-  bool newton      = false; /* Newton's iteration is in use */
-  bool onZ         = false; /* its matrix contains the derivatives of z' alone */
-  int finer        = 0;     /* how often the accuracy has been divided by FINER for it */
-  Counters atBuild = Counters(); /* when the engine was built */
-  long judged      = 0;          /* the number of its steps after which its iteration is judged */
+  Method method;           /* the method in use; Auto before the first start */
+  bool replaced   = false; /* Adams' fixed-point iteration, or Auto's Adams, has been given up */
+  bool newton     = false; /* Newton's iteration is in use */
+  bool onZ        = false; /* its matrix contains the derivatives of z' alone */
+  int finer       = 0;     /* how often the accuracy has been divided by FINER for it */
+  long atLowOrder = 0;     /* the number of the newest steps in a row of LOW_ORDER at most */
+  long judged     = 0;     /* that after which the iteration is judged */
   /* Auto's race: Explicit and Implicit take turns in laps of equal cost, and the one that advances further in time
    * with a realization goes on, until it becomes slower than the other one was. */
   enum Racer { Explicit, Implicit, NoRace };
@@ -279,10 +280,10 @@ struct CPodesProjectedIntegrator::Impl {
       check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");
       check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
     }
-    engine  = std::make_unique<Engine>(chosen.method, ctx);
-    atBuild = before;
-    judged  = FIRST_JUDGED;
-    finer   = 0;
+    engine     = std::make_unique<Engine>(chosen.method, ctx);
+    atLowOrder = 0;
+    judged     = FIRST_JUDGED;
+    finer      = 0;
   }
 
   void findTriggers() {
@@ -438,19 +439,19 @@ struct CPodesProjectedIntegrator::Impl {
   }
   /* Does stability limit the steps of Adams? With fixed-point iteration it then takes short steps
    * without failures, since about one correction a step passes its test. So CPMechSuggestMethod is
-   * asked, at the cost of 20 realizations, after FIRST_JUDGED steps and whenever their number has
-   * doubled: no more steps than those before are taken in vain. */
+   * asked, at the cost of 5 to 20 realizations, after FIRST_JUDGED steps of low order in a row and whenever their number
+   * has doubled: no more steps than those before are taken in vain. */
   bool isLimited() {
-    const long steps = total().steps - atBuild.steps;
     if (onZ) {
       const Counters c = engine->counters();
       return c.attempts >= FIRST_JUDGED &&
              double(c.solverFailures) > MANY_FAILURES * double(c.attempts);
     }
-    if (method != Adams || replaced || (newton && asked == Adams) || steps < judged) return false;
-    judged                   = 2 * steps;
-    const CPMechSuggestion s = suggestion(tEngine);
-    return s.stiff && s.radius * lastStep > UNSTABLE;
+    if (method != Adams || replaced || (newton && asked == Adams)) return false;
+    atLowOrder = engine->order() <= LOW_ORDER ? atLowOrder + 1 : 0;
+    if (atLowOrder < judged) return false;
+    judged = 2 * atLowOrder;
+    return suggestion(tEngine).stiff;
   }
   void beginLap(Racer with, int length) {
     racer           = with;

@@ -258,6 +258,20 @@ START_TEST(the_size_of_the_first_step_of_adams_takes_no_realization) {
 }
 END_TEST
 
+/* The order of Adams shows that stability does not limit its steps: no realization goes into that question, which takes 5 to 20
+ * each time. Those beside the iterations are those of the start and of restarts of the iteration. */
+START_TEST(smooth_motions_are_not_asked_whether_they_are_stiff) {
+  Model m;
+  std::vector<MobilizedBody::Pin> joints = hangLeg(m);
+  m.ready([&](State &s) { joints[0].setAngle(s, 1.0), joints[3].setRate(s, 3.0); });
+  Ours ours(m, CPodesProjectedIntegrator::Auto, 1e-3);
+  run(m, ours, m.start, 2.0);
+  ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedAdams");
+  ck_assert_int_ge(ours.getNumStepsTaken(), 200);
+  ck_assert_int_le(ours.getNumRealizations() - ours.getNumIterations(), 5);
+}
+END_TEST
+
 /* Two equal cranks and a coupler as long as the ground: where all lie in one line, G loses rank,
  * since a row of it vanishes, and a second branch crosses. The motion passes at least four such
  * positions, stays a parallelogram and keeps its energy. It is closed by a ball joint, or with a
@@ -791,6 +805,7 @@ int main() {
   tcase_add_test(tc, matrices_for_muscles_take_few_realizations_beside_the_iterations);
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
   tcase_add_test(tc, the_size_of_the_first_step_of_adams_takes_no_realization);
+  tcase_add_test(tc, smooth_motions_are_not_asked_whether_they_are_stiff);
   tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
                       pairs / numMethods);
   tcase_add_loop_test(tc, a_parallelogram_passes_its_singular_positions, 0, 4 * numMethods);
