@@ -34,6 +34,9 @@ typedef struct {
   int n, ncontacts;           /* rows, contacts */
   ContactLaw *law;            /* [2 ncontacts]; the others are workspace, as those below */
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x and w are output */
+  /* 1: x is also a first guess; any solution will do, to fewer digits, and only if it is found in a few iterations, of which `left`
+   * remain */
+  int guessed, left;
   /* If times is set, it replaces W: it computes y = W x, and returns 0 or a failure. block
    * [9 ncontacts] then holds the diagonal blocks of W, by columns of 3 entries. */
   int (*times)(void *data, const sunrealtype *x, sunrealtype *y);
@@ -60,6 +63,8 @@ int contactSolve(ContactProblem *p);
 
 /* The same for one island in scaled rows, up to a residual of RESIDUAL size. Sets x and newton. */
 int contactSolveScaled(ContactProblem *p, sunrealtype size);
+/* Is x = 0 the solution? Otherwise x is 0, or as it was where it is a guess. F [2 n]: workspace */
+int contactZeroSolves(ContactProblem *p, sunrealtype *F);
 
 /* Sweeps of Gauss-Seidel, or power iterations, before Newton's method, which ends what they begin */
 enum { CONTACT_SWEEPS = 10 };

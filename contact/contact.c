@@ -376,6 +376,8 @@ static int build(CPContact c) {
                 {&c->trial_carries, n, sizeof *c->carries},
                 {&c->lifted, n, sizeof *c->carries},
                 {&c->approach, na, sizeof *c->approach},
+                {&c->load, na, sizeof *c->load},
+                {&c->push, (size_t)c->nu, sizeof *c->push},
                 {&c->before_v, na, sizeof *c->before_v},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->skipped, na, sizeof *c->skipped},

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 66 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 68 };
 
 /* ---- the system with contacts ---- */
 
@@ -208,6 +208,10 @@ struct CPContact_ {
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
   char *lifted;                  /* [npoints] workspace (lift.c) */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
+  /* [na] the newest impulses of a flight, divided by its length; [nu] the rate of velocities by those of contacts at rest, or that slide,
+   * whether there are some, and the time of which it is known for all lengths, or NaN */
+  sunrealtype *load, *push, push_t;
+  int pushes;
   N_Vector trial;
   Point *earlier; /* [npoints] while the phases are found anew */
   /* The newest impact, [npoints]: keep marks the contacts of its problem, plastic those whose e_N

@@ -219,6 +219,8 @@ static int releaseGlued(CPContact c) {
 int contactRestitution(CPContact c, int releases, sunrealtype *factor) {
   for (;;) {
     const sunrealtype growth = impulses(c, *factor);
+    if (!isnan(growth) && contactLargest(c->problem.n, c->e) == 0.0)
+      return 0; /* It grows by errors alone. */
     if (growth <= CP_ROUNDED || (!isnan(growth) && !reduce(c, factor))) return 0;
     if (releases && releaseGlued(c)) continue;
     return isnan(growth) ? reduce(c, factor) : 1;

@@ -49,7 +49,7 @@ static int columnsTimes(void *data, const sunrealtype *x, sunrealtype *y) {
 /* Solves for the island of the contacts k with label[k] = name, in a problem without others. row [n]: workspace, with more behind it
  * (ContactProblem). Returns 0, or 1 if there is no solution. */
 static int solveIsland(ContactProblem *p, const int *label, int name, int *row, sunrealtype size) {
-  ContactProblem part = {.law = p->law + p->ncontacts, .on = row + p->n};
+  ContactProblem part = {.law = p->law + p->ncontacts, .on = row + p->n, .guessed = p->guessed};
   for (int k = 0; k < p->ncontacts; k++) {
     if (label[k] != name) continue;
     part.law[part.ncontacts]         = p->law[k];
@@ -64,7 +64,7 @@ static int solveIsland(ContactProblem *p, const int *label, int name, int *row, 
   part.block = part.scale + m, part.room = part.block + 9 * part.ncontacts;
   part.scaled = part.room + 10 * m;
   for (int j = 0; j < m; j++) {
-    part.scale[j] = 1.0, part.c[j] = p->c[row[j]];
+    part.scale[j] = 1.0, part.c[j] = p->c[row[j]], part.x[j] = p->x[row[j]];
     if (sparse) columns.first[j] = filled;
     for (int i = 0; i < m; i++) {
       const sunrealtype a = p->W[row[i] + row[j] * n];
@@ -140,10 +140,8 @@ int contactSolve(ContactProblem *p) {
     }
     for (int i = 1; i <= law->ntangents; i++) scale[i] = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
   }
-  memset(p->x, 0, (size_t)n * sizeof *p->x);
-  memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
   p->newton = 0, p->shift = 0.0, p->weight = 1.0, p->residual = 0.0;
-  if (contactMapAtW(p, p->x, F) == 0.0) return 0; /* x = 0 is the solution. */
+  if (contactZeroSolves(p, F)) return 0;
   scaleRows(p, 0);
   const sunrealtype size = contactLargest(n, p->c);
   const int failed       = p->times ? contactSolveScaled(p, size) : solveIslands(p, size);

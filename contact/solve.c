@@ -24,6 +24,7 @@
 #include "cpodes/base/object.h"
 #include "cpodes/base/roundoff.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
 /* Workspace: vectors [n], and a matrix [n n] */
 typedef struct {
   sunrealtype *F, *h, *Wh, *y, *rhs, *trial, *newest, *center, *kept, *J;
+  sunrealtype tolerance; /* of F */
 } Work;
 
 /* W is symmetric, so its rows are its columns. */
@@ -193,7 +195,7 @@ static int newton(ContactProblem *p, const Work *work, int iterations, sunrealty
       memcpy(p->x, x, (size_t)n * sizeof *x);
     }
     if (*least <= tolerance) return k;
-    if (k == iterations || isinf(largest)) return -1;
+    if (k == iterations || isinf(largest) || p->left-- <= 0) return -1;
     history[k % MEMORY] = norm(n, work->F);
     sunrealtype before = 0, step = 1;
     for (int i = 0; i <= k && i < MEMORY; i++) before = fmax(before, history[i]);
@@ -233,73 +235,91 @@ static int shifted(ContactProblem *p, const Work *work, sunrealtype tolerance) {
   return newton(p, work, ITERATIONS, tolerance, 0.0, &least);
 }
 
-/* The proximal point algorithm. p->x: in, the first guess; the first center is 0. Returns 0, or 1
- * if it finds no solution. */
+/* The proximal point algorithm. p->x: in, the first guess; work->center: in, the first center. Returns 0, or 1 if it finds no solution. */
 static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
-  const size_t bytes  = (size_t)p->n * sizeof *p->x;
-  sunrealtype nearest = size;
-  memset(work->center, 0, bytes);
-  p->center = work->center;
-  p->shift  = SMALLER;
-  for (int k = 0; k < ITERATIONS && nearest > RESIDUAL * size; k++) {
-    const int iterations = shifted(p, work, SMALLER * fmax(nearest, RESIDUAL * size));
+  const size_t bytes = (size_t)p->n * sizeof *p->x;
+  sunrealtype least  = size;
+  p->center          = work->center;
+  p->shift           = SMALLER;
+  for (int k = 0; k < ITERATIONS && least > work->tolerance; k++) {
+    const int iterations = shifted(p, work, SMALLER * fmax(least, work->tolerance));
     const sunrealtype F  = residual(p, work);
-    if (iterations >= 0 || F < nearest) memcpy(work->center, p->x, bytes);
+    if (iterations >= 0 || F < least) memcpy(work->center, p->x, bytes);
     else memcpy(p->x, work->center, bytes);
-    nearest = iterations >= 0 && k == 0 ? F : fmin(F, nearest);
+    least = iterations >= 0 && k == 0 ? F : fmin(F, least);
     if (iterations < 0) p->shift = fmin(p->shift / sqrt(SMALLER), 1.0);
     else p->shift = fmax(SMALLER * p->shift, LEAST_SHIFT);
   }
   p->shift      = 0.0;
   sunrealtype F = residual(p, work);
-  if (!(F <= RESIDUAL * size) && !p->times) newton(p, work, ITERATIONS, RESIDUAL * size, size, &F);
-  return !(F <= RESIDUAL * size);
+  if (!(F <= work->tolerance) && !p->times) newton(p, work, ITERATIONS, work->tolerance, size, &F);
+  return !(F <= work->tolerance);
 }
 
-/* Replaces p->x by the solution of least norm near it, if that can be found. */
-static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
+/* Replaces p->x by the solution that is nearest to work->center, if that can be found by iterations whose residuals are halved, from `most`
+ * on. Returns 1, with p->x as it was, if not. */
+static int nearest(ContactProblem *p, const Work *work, sunrealtype most) {
   const size_t bytes = (size_t)p->n * sizeof *p->x;
-  sunrealtype least, before = INFINITY;
+  sunrealtype least, before = most;
   memcpy(work->kept, p->x, bytes);
-  memset(work->center, 0, bytes);
   p->center = work->center, p->shift = NORM_SHIFT;
   for (int k = 0; k < ITERATIONS; k++) {
-    newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, 0.0, &least);
+    newton(p, work, ITERATIONS, SMALLER * work->tolerance, 0.0, &least);
     memcpy(work->center, p->x, bytes);
     const sunrealtype F = residual(p, work);
-    if (F <= SMALLER * RESIDUAL * size || F > before / 2) break;
+    if (F <= SMALLER * work->tolerance || F > before / 2) break;
     before = F;
   }
-  if (!(residual(p, work) <= RESIDUAL * size)) memcpy(p->x, work->kept, bytes);
+  const int failed = !(residual(p, work) <= work->tolerance);
+  if (failed) memcpy(p->x, work->kept, bytes);
   p->shift = 0.0;
+  return failed;
+}
+
+int contactZeroSolves(ContactProblem *p, sunrealtype *F) {
+  const size_t bytes = (size_t)p->n * sizeof *p->x;
+  memcpy(F, p->x, bytes), memset(p->x, 0, bytes);
+  memcpy(p->w, p->c, bytes);
+  if (contactMapAtW(p, p->x, F + p->n) == 0.0) return 1;
+  if (p->guessed) memcpy(p->x, F, bytes);
+  return 0;
 }
 
 int contactSolveScaled(ContactProblem *p, sunrealtype size) {
   const int n         = p->n;
   sunrealtype *vector = p->room, least;
-  const Work work     = {.F      = vector,
-                         .h      = vector + n,
-                         .Wh     = vector + 2 * n,
-                         .y      = vector + 3 * n,
-                         .rhs    = vector + 4 * n,
-                         .trial  = vector + 5 * n,
-                         .newest = vector + 6 * n,
-                         .center = vector + 7 * n,
-                         .kept   = vector + 8 * n,
-                         .J      = vector + 11 * n};
-  memset(p->x, 0, (size_t)n * sizeof *p->x);
-  memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
+  const Work work     = {.F         = vector,
+                         .h         = vector + n,
+                         .Wh        = vector + 2 * n,
+                         .y         = vector + 3 * n,
+                         .rhs       = vector + 4 * n,
+                         .trial     = vector + 5 * n,
+                         .newest    = vector + 6 * n,
+                         .center    = vector + 7 * n,
+                         .kept      = vector + 8 * n,
+                         .J         = vector + 11 * n,
+                         .tolerance = (p->guessed ? CP_ROUNDED : RESIDUAL) * size};
   p->newton = 0, p->shift = 0.0, p->weight = 1.0;
-  if (contactMapAtW(p, p->x, work.F) == 0.0) return 0; /* x = 0 is the solution. */
+  if (contactZeroSolves(p, work.F)) return 0;
+  memcpy(work.center, p->x, (size_t)n * sizeof *p->x);
   if (!p->times && !enumerate(p, work.J, work.F, work.J + n * n, size)) return 0;
-  memset(p->x, 0, (size_t)n * sizeof *p->x);
   p->newton = 1;
+  memcpy(p->x, work.center, (size_t)n * sizeof *p->x);
+  p->left = p->guessed ? 4 * ITERATIONS : INT_MAX;
+  for (int trial = 0; p->guessed && !p->times && trial < 2; trial++) {
+    gaussSeidel(p, trial * CONTACT_SWEEPS * CONTACT_SWEEPS);
+    memcpy(work.center, p->x, (size_t)n * sizeof *p->x);
+    if (!nearest(p, &work, CP_INEXACT * size)) return 0;
+  }
+  if (!p->times || !p->guessed) memset(p->x, 0, (size_t)n * sizeof *p->x);
   if (p->times) contactProjectedGradient(p, ITERATIONS * CONTACT_SWEEPS, work.F, work.h, work.Wh);
   else gaussSeidel(p, CONTACT_SWEEPS);
-  newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, 0.0, &least);
-  if (least <= RESIDUAL * size) return 0;
+  newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * work.tolerance, 0.0, &least);
+  if (least <= work.tolerance) return 0;
   memset(p->x, 0, (size_t)n * sizeof *p->x);
+  memset(work.center, 0, (size_t)n * sizeof *p->x);
   if (proximal(p, &work, size)) return 1;
-  leastNorm(p, &work, size);
+  memset(work.center, 0, (size_t)n * sizeof *p->x);
+  if (!p->guessed) nearest(p, &work, INFINITY);
   return 0;
 }

@@ -8,7 +8,15 @@
  * 1999). As the impulses come last, no closed gap has a negative rate after a step. Since the forces of resting contacts are
  * impulses too, no event has to be located, and infinitely many impacts take one step. The method
  * is of order one. h is halved until two halves of a step lead to the same positions as the whole
- * step, to within the tolerance. */
+ * step, to within the tolerance.
+ *
+ * During the flight the forces of contacts that are closed at its start, and stay so, accelerate the bodies as well: with the impulses that
+ * hold them,
+ *
+ *   0 = v + h a + W P      (and friction with its laws),      du = M^-1 A^T P,
+ *
+ * the flight begins with u + du / 2, which moves it by du h / 2, as a constant force does, and du / 2 is taken back at its end. So what
+ * rests stays where it is, and does not creep by h^2 a / 2 in each step. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -29,7 +37,7 @@ static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
 int contactBeginTimeStepping(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
-  c->time_stepping = 1, c->t_busy = t, c->share = 1.0;
+  c->time_stepping = 1, c->t_busy = t, c->share = 1.0, c->push_t = NAN;
   /* Where the laws have no solution, there may have been fewer events. */
   const int are_dense = c->nrecent >= c->dense;
   c->h = are_dense ? fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense])) : longest(c);
@@ -40,13 +48,83 @@ int contactBeginTimeStepping(CPContact c, sunrealtype t) {
 
 int contactIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
 
+/* Solves for the impulses of the problem's contacts in a flight of length h, near those of the newest one, c->load [na], which become these.
+ * persists: also if that takes long. Returns 0, or 1 if there are none. */
+static int solveFrom(CPContact c, sunrealtype h, int persists) {
+  ContactProblem *P  = &c->problem;
+  sunrealtype factor = 1;
+  for (int i = 0; i < P->n; i++) P->x[i] = h * c->load[c->row[i]];
+  P->guessed = 1;
+  int failed = contactRestitution(c, 0, &factor);
+  P->guessed = 0;
+  if (failed && persists) factor = 1, failed = contactRestitution(c, 0, &factor);
+  for (int i = 0; i < P->n && !failed; i++) c->load[c->row[i]] = P->x[i] / h;
+  return failed;
+}
+
+/* c->push [nu] <- du / h, the change of velocities by the forces of contacts at rest, or that slide, at the start (t, y) of a flight of
+ * length h. c->pushes: out, 1 if there are some. c->push_t: out, t if no sliding ends, so that it is the same for shorter flights. */
+static int sustain(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const char *function) {
+  ContactProblem *P = &c->problem;
+  int ends = 0, flag = contactMeasure(c, t, y, function);
+  if (!flag && contactRows(c, t, N_VGetArrayPointer(y), contactOff(c)))
+    flag = contactUserFailed(c, function, "A", t, -1);
+  if (flag) return flag;
+  contactScales(c, y);
+  contactTolerances(c, y);
+  EACH_NEAR(c, i) {
+    const Point *point = &c->point[i];
+    const int row      = point->normal;
+    c->keep[i]         = !point->is_elastic &&
+                 (point->is_held || (c->p[row] <= contactClosedGap(c, i, t, c->small_q) &&
+                                     fabs(c->v[row]) <= c->small_v * c->scale[row]));
+  }
+  flag      = contactPose(c, t, y, function);
+  c->pushes = 0, c->push_t = NAN;
+  if (flag || P->n == 0) return flag;
+  /* Where forces cannot be evaluated, or there are no impulses, the flight has to do without: it tells the former itself. */
+  CPObject object              = CP_OBJECT(c->mech);
+  const CPErrHandlerFn handler = object->handler;
+  object->handler              = NULL;
+  flag                         = contactFreeAccelerations(c, t, y, function);
+  object->handler              = handler;
+  if (flag) return CP_SUCCESS;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const Point *point = &c->point[P->law[k].contact];
+    for (int i = P->law[k].first; i <= P->law[k].first + P->law[k].ntangents; i++) {
+      c->velocity[i] = c->v[c->row[i]] + h * c->a[c->row[i]];
+      c->before_v[i] = c->e[i] = 0.0;
+    }
+    if (point->is_held) c->velocity[P->law[k].first] = -h * point->law.force;
+  }
+  if (solveFrom(c, h, 0)) return CP_SUCCESS;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const ContactLaw *law  = &P->law[k];
+    const Point *point     = &c->point[law->contact];
+    const sunrealtype zero = c->small_v * c->scale[point->tangent];
+    ends |= contactLength(law->ntangents, c->v + point->tangent) > zero &&
+            contactLength(law->ntangents, P->w + law->first + 1) <= zero;
+  }
+  flag = contactActivateRows(c, 0);
+  if (!flag) flag = contactReact(c, P->x, c->before_v, NULL);
+  if (flag) return contactPassOn(c, flag);
+  for (int j = 0; j < c->nu; j++) c->push[j] = c->udot[j] / h;
+  c->pushes = 1, c->push_t = ends ? NAN : t;
+  return CP_SUCCESS;
+}
+
+/* u += s du / h */
+static void push(const CPContact c, sunrealtype s, N_Vector y) {
+  sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
+  for (int j = 0; j < c->nu && c->pushes; j++) u[j] += s * c->push[j];
+}
+
 /* Computes impulses at the end (t, y) of a flight of length h that began with the row velocities c->approach. Dry friction is an
  * impulse of at most h times its force.
  * c->keep: out, marks the loaded contacts. */
 static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int pressed = 0, flag = contactMeasure(c, t, y, function);
-  sunrealtype factor = 1;
   if (flag) return flag;
   flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
@@ -73,7 +151,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
     }
     if (point->is_held) c->velocity[N] = -h * point->law.force;
   }
-  if (contactRestitution(c, 0, &factor))
+  if (solveFrom(c, h, !c->yields))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law  = &P->law[k];
@@ -140,11 +218,17 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
  * code, or an error code that has been reported. */
 static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, const char *function) {
   const sunrealtype t0 = *t, *now = N_VGetArrayPointer(y);
-  int flag = contactRestart(c, *t, y);
+  const int known = *t == c->t && c->push_t == *t;
+  int flag        = contactRestart(c, *t, y);
+  if (!flag && !known) flag = sustain(c, *t, t_end - t0, y, function);
+  if (!flag) flag = contactActivate(c);
   if (flag) return flag;
   memcpy(c->start_y, now, (size_t)c->n * sizeof *now);
-  const int advanced = contactAdvance(c, t_end, y, t);
+  push(c, 0.5 * (t_end - t0), y);
+  if (c->pushes) flag = contactOfIntegrator(c, CPIntegratorReInit(c->integrator, *t, y));
+  const int advanced = flag ? flag : contactAdvance(c, t_end, y, t);
   if (advanced < 0) return advanced;
+  push(c, -0.5 * (t_end - t0), y);
   flag = contactNear(c, t0, c->start_y, now, *t - t0);
   if (!flag)
     flag = contactMeasureRows(c, t0, c->start_y, c->start_y + c->nq, contactOff(c), function);

@@ -300,6 +300,71 @@ START_TEST(no_gap_is_negative_after_any_step) {
 }
 END_TEST
 
+/* ---- what rests ---- */
+
+enum { ALONG, ABOVE, BESIDE }; /* a block's place along the floor, its height, and that of a ball */
+
+static int beside_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+static int beside_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[ALONG] = 0.3 * g, f[ABOVE] = f[BESIDE] = -g;
+  return 0;
+}
+
+static int beside_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[ABOVE], p[1] = q[BESIDE];
+  return 0;
+}
+
+static int beside_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, ABOVE) = SM_ELEMENT_D(A, 1, BESIDE) = SM_ELEMENT_D(A, 2, ALONG) = 1;
+  return 0;
+}
+
+static int beside_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *out,
+                    void *user_data) {
+  (void)t, (void)q, (void)u, (void)user_data;
+  memset(out, 0, 3 * sizeof *out);
+  return 0;
+}
+
+/* A block under a load below its friction stays where it is while a ball bounces beside it, through several steps. Flights of one-step
+ * methods are exact. */
+START_TEST(what_rests_does_not_creep) {
+  const CPEquations beside       = {CP_SIZED(CPEquations),
+                                    .nu = 3,
+                                    .np = 2,
+                                    .nv = 3,
+                                    .M  = beside_mass,
+                                    .A  = beside_rows,
+                                    .f  = beside_forces,
+                                    .p  = beside_gaps,
+                                    .b  = beside_b};
+  const CPContactPoint points[2] = {
+      {CP_SIZED(CPContactPoint), .name = "block", .normal = 0, .tangent = 2, .ntangents = 1,
+       .law.mu = 0.4},
+      {CP_SIZED(CPContactPoint), .name = "ball", .normal = 1, .law.restitution = 0.9}};
+  const sunrealtype y0[6] = {0, 0, 1};
+  Run *run                = run_start(&beside, NULL, 2, points, y0, _i, 1e-6);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 5, 0.5), CP_SUCCESS);
+  run_to(run, 8.5);
+  ck_assert_int_gt(stats_of(run).ninterval_steps, 8);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_double_le(fabs(entries(run->y)[i]), 1e-10);
+    ck_assert_double_le(fabs(entries(run->y)[3 + i]), 1e-10);
+  }
+  run_free(&run);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(limits_that_are_none_are_refused) {
@@ -336,6 +401,7 @@ TEST_SUITE(time_stepping) {
                       2 * METHODS);
   tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
   tcase_add_loop_test(tc, no_gap_is_negative_after_any_step, 0, METHODS);
+  tcase_add_loop_test(tc, what_rests_does_not_creep, 0, RADAU + 1);
   tcase_add_test(tc, limits_that_are_none_are_refused);
   suite_add_tcase(suite, tc);
   return suite;
