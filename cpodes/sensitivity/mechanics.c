@@ -189,15 +189,22 @@ static int findMatrices(CPMechSens sens) {
 
 /* ---- quadratures ---- */
 
-/* Zq += the derivatives of the rates of quadratures, which the matrices leave out */
+/* Zq += the derivatives of the rates of quadratures, which the matrices leave out. The directions are taken one by one: their sizes may
+ * differ by orders. */
 static int addQuadratures(CPMechSens sens, const double *const along[CP_DIRECTIONS], double *Zq) {
   const CPMech mech   = sens->mech;
   const CPPartials P  = sens->partials;
   const CPMechState s = {P->t, P->q, P->u, P->z};
   if (P->nquad == 0 || mech->stage.left_out > 0) return CP_SUCCESS;
   int flag = cpMechLinearizeForces(mech, &s);
-  if (flag >= 0) flag = cpPartialsAlong(P, along, sens->change);
-  for (int k = 0; !flag && k < P->nquad; k++) Zq[k] += sens->change[k];
+  if (flag > 0) flag = CP_SUCCESS;
+  for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
+    const double *d[CP_DIRECTIONS] = {NULL};
+    d[by]                          = along[by];
+    if (!d[by]) continue;
+    flag = cpPartialsAlong(P, d, sens->change);
+    for (int k = 0; !flag && k < P->nquad; k++) Zq[k] += sens->change[k];
+  }
   cpMechLinearizeForces(mech, NULL);
   return flag;
 }
