@@ -179,8 +179,8 @@ typedef struct {
    * be accurate to a small part of tol in the norm of ewt. If ydot is NULL, the run starts again: nothing is
    * carried over from it (optional). */
   void (*expect)(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data);
-  /* The last components of y may be quadratures, on which nothing depends. If `on`, evaluations, in Newton's iteration and in stages that
-   * enter no result, and linear solutions leave them out from now on: y' is 0. Returns their number (optional). */
+  /* The last components of y may be quadratures, on which nothing depends. If `on` is 1, evaluations and linear solutions of Newton's
+   * iteration leave them out from now on: y' is 0; if it is 2, those of a stage that enters no result. Returns their number (optional). */
   int (*leave_out)(int on, void *data);
   /* After the iteration: replaces quadratures in y by their derivatives at (t, y), which is the newest
    * state plus the newest linear solution. Returns the codes of a right-hand side. */

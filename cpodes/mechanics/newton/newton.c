@@ -104,9 +104,9 @@ static int solverFree(SUNLinearSolver LS) {
 /* ---- quadratures, which Newton's iteration and some stages leave out ---- */
 
 int cpMechLeaveQuadratures(int on, void *data) {
-  const CPMech mech           = data;
-  const int nquad             = mech->newton ? mech->newton->P->nquad : (int)mech->eq->nquad;
-  return mech->stage.left_out = on ? nquad : 0;
+  const CPMech mech = data;
+  const int all = (int)mech->eq->nquad, of_newton = mech->newton ? mech->newton->P->nquad : 0;
+  return mech->stage.left_out = on == 2 ? all : on ? of_newton : 0;
 }
 
 /* The newest solution contains the change of the multipliers since the newest evaluation. */

@@ -120,12 +120,12 @@ static int evaluate(CPOneStep mem, sunrealtype t, N_Vector y, int i) {
   return flag;
 }
 
-/* Nothing depends on quadratures, and so they are left out of idle stages. */
+/* Nothing depends on quadratures, and so they are left out of idle stages. The states of an attached system there are not touched: its
+ * tolerances for them depend on all components. */
 static void leaveOut(CPOneStep mem, int i) {
   const CPSystem *system = &mem->base.system;
-  if (system->leave_out)
-    system->leave_out(i > 0 && i <= ((CPExplicit)mem->own)->kind->idle,
-                      cpOneStepUserData(&mem->base));
+  const int idle         = i > 0 && i <= ((CPExplicit)mem->own)->kind->idle;
+  if (system->leave_out) system->leave_out(idle ? 2 : 0, cpOneStepUserData(&mem->base));
 }
 
 /* Computes k_1, k_2, ... and ynew before its projection; k_0 = f(t, y) is known. */
@@ -138,10 +138,10 @@ static int evaluateStages(CPOneStep mem, sunrealtype h) {
   for (int i = 1; i < n && !flag; i++) {
     flag = cpExplicitSum(mem, e->k, s->y, h, B->A[i], i,
                          mem->ynew); /* Y_i = y + h sum_j a_ij k_j     */
-    leaveOut(mem, i);
+    if (!s->system.data) leaveOut(mem, i);
     if (!flag) flag = evaluate(mem, s->t + B->c[i] * h, mem->ynew, i); /* k_i = f(t + c_i h, Y_i) */
   }
-  leaveOut(mem, 0);
+  if (!s->system.data) leaveOut(mem, 0);
   return flag ? flag
               : cpExplicitSum(mem, e->k, s->y, h, B->b, n, mem->ynew); /* y1 = y + h sum_i b_i k_i */
 }
