@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BODIES = 4 };
+enum { MOST_BODIES = 4, SHIFTED = 1, ROUGH };
 
 /* One parameter */
 typedef struct {
@@ -34,14 +34,14 @@ typedef struct {
   sunrealtype step;          /* of differences */
   sunrealtype *param, *coef; /* [nparams], [nterms] slopes */
   Shift *side;               /* [2 npairs] */
-  char *rough;               /* [npairs] 1: its sides do not move rigidly */
-  int moves;                 /* does some body or side move? */
-  Variation *body;           /* [nbodies] */
-  Varied *varied;            /* [nnodes] */
-  sunrealtype *df;           /* [6 nbodies] */
-  sunrealtype sum[3];        /* of the row at hand: those of s, s', s'' */
+  char *shifts;       /* [npairs] SHIFTED: its sides move on their bodies; ROUGH: not rigidly */
+  int moves;          /* does some body or side move? */
+  Variation *body;    /* [nbodies] */
+  Varied *varied;     /* [nnodes] */
+  sunrealtype *df;    /* [6 nbodies] */
+  sunrealtype sum[3]; /* of the row at hand: those of s, s', s'' */
   sunrealtype *F, *B, *p, *v, *Z;
-  sunrealtype *memory; /* of all of these but the first ones and rough */
+  sunrealtype *memory; /* of all of these but the first ones and shifts */
 } Direction;
 
 /* All of them at one state */
@@ -242,12 +242,26 @@ static int jetOf(const Work *w, const void *element, sunrealtype *value) {
   return 0;
 }
 
+/* Is it a parameter of the file? These move its functions. */
+static int movesFunctions(const Work *w, const Direction *d) {
+  return d->number[0].index >= w->b->nparams - bodiesFollowers(w->b);
+}
+
+/* May a term change, apart from its weight? */
+static int concerns(const Work *w, const Direction *d, const Term *term) {
+  const Mechanism *b     = w->b;
+  const Surface *surface = &b->pair[term->pair].surface;
+  return d->shifts[term->pair] || (d->moves && (b->tree || term->m.kind == WRAP)) ||
+         (term->f && movesFunctions(w, d)) || slopeOf(d, surface->radius[0]) != 0 ||
+         slopeOf(d, surface->radius[1]) != 0;
+}
+
 /* Must differences of the term be taken? */
 static int isRough(const Mechanism *b, const Direction *d, const TermAt *at) {
   const Term *term = at->term;
   const Pair *pair = &b->pair[term->pair];
   if (!at->exact) return d->moves;
-  return d->rough[term->pair] || slopeOf(d, pair->surface.radius[0]) != 0 ||
+  return d->shifts[term->pair] == ROUGH || slopeOf(d, pair->surface.radius[0]) != 0 ||
          slopeOf(d, pair->surface.radius[1]) != 0;
 }
 
@@ -278,11 +292,6 @@ static int motionOf(const Mechanism *b, const Direction *d, int pair, sunrealtyp
   return moving;
 }
 
-/* Is it a parameter of the file? These move its functions. */
-static int movesFunctions(const Work *w, const Direction *d) {
-  return d->number[0].index >= w->b->nparams - bodiesFollowers(w->b);
-}
-
 /* Does a parameter move the function of a term, which is linear in its own move? Then f [3] <- its change and that of its derivatives. */
 static int functionMoves(const Work *w, const Direction *d, const TermAt *at, sunrealtype *f) {
   const Term *term = at->term;
@@ -309,7 +318,7 @@ static int changeOf(const Work *w, const Direction *d, const TermAt *at, Change 
   const Jet *own     = &at->own;
   sunrealtype x[3][LOCAL], ds = 0, rate = 0, acc = 0, dg[LOCAL] = {0}, df[3] = {0};
   memset(c, 0, sizeof *c);
-  if (at->tied) return 0;
+  if (at->tied || !concerns(w, d, term)) return 0;
   if (isRough(b, d, at)) {
     Bodies all      = {0};
     const int first = term->pair - (term->m.kind == WRAP ? term->m.i : 0),
@@ -428,16 +437,28 @@ static sunrealtype turnsSlope(const Work *w, const Direction *d, const Row *row,
   return -nearbyint(x / period) * turn * sign * weightSlope(w, d, only);
 }
 
+/* Does a parameter change a term of the row, or its weight? */
+static int movesTerms(const Work *w, const Row *row) {
+  for (int n = 0; n < w->n; n++)
+    for (int k = 0; k < row->nterms; k++) {
+      const Term *term = bodiesRowTerm(w->b, row, k);
+      if (concerns(w, &w->direction[n], term) || weightSlope(w, &w->direction[n], term) != 0)
+        return 1;
+    }
+  return 0;
+}
+
 /* Component i of row r: its changes, and those of the forces of its multiplier */
 static int addRow(Work *w, int r, int i) {
   const Mechanism *b = w->b;
   const Row *row     = bodiesRow(b, r);
-  const int bare = bodiesIsBare(b, row), of_positions = r < b->nrows, at_row = row->first + i;
+  const int bare = bodiesIsBare(b, row), of_positions = r < b->nrows, at_row = row->first + i,
+            moves          = movesTerms(w, row);
   const sunrealtype lambda = w->lambda[at_row], sign = row->limit < 0 ? -1 : 1;
   sunrealtype x = 0;
   int flag      = 0;
   for (int k = 0; k < w->n; k++) memset(w->direction[k].sum, 0, sizeof w->direction[k].sum);
-  for (int k = 0; k < row->nterms && !flag; k++) {
+  for (int k = 0; k < row->nterms && !flag && moves; k++) {
     const Term *term    = bodiesRowTerm(b, row, k);
     const sunrealtype c = term->m.kind == POINT ? -1 : bodiesWeight(b, term);
     TermAt at;
@@ -729,6 +750,7 @@ static void takeSides(const Mechanism *b, int pair, const sunrealtype *slope, Di
     const Side *side = &b->pair[pair].side[s];
     Shift *shift     = &d->side[2 * pair + s];
     sunrealtype size = 0, off = 0, x[3];
+    int rigid = 1;
     for (int k = 3; k < RIGID; k++) size = fmax(size, fabs(slope[k]));
     for (int k = 0; k < 3; k++)
       cross3(side->axis[k], slope + 3 + 3 * k, x), add3(SUN_RCONST(0.5), x, shift->turn);
@@ -738,9 +760,8 @@ static void takeSides(const Mechanism *b, int pair, const sunrealtype *slope, Di
     }
     cross3(shift->turn, side->point, x);
     for (int k = 0; k < 3; k++) shift->move[k] = slope[k] - x[k];
-    for (int k = 0; k < OF_SIDE; k++) d->moves |= slope[k] != 0;
-    for (int k = RIGID; k < OF_SIDE; k++) d->rough[pair] |= slope[k] != 0;
-    d->rough[pair] |= off > rounding * size;
+    for (int k = RIGID; k < OF_SIDE; k++) rigid &= slope[k] == 0;
+    if (!rigid || off > rounding * size) d->shifts[pair] = ROUGH;
   }
 }
 
@@ -758,8 +779,8 @@ static int takeRoom(const Mechanism *b, Direction *d, sunrealtype **slope) {
                  nb * (OF_VARIATION + 6) + nn * OF_VARIED + 1,
              sizeof *at);
   d->number = malloc(count * sizeof *d->number);
-  d->rough  = calloc(np + 1, 1);
-  if (!at || !d->number || !d->rough) return -1;
+  d->shifts = calloc(np + 1, 1);
+  if (!at || !d->number || !d->shifts) return -1;
   d->base   = at, at += count;
   d->param  = at, at += b->nparams;
   d->coef   = at, at += b->nterms;
@@ -785,12 +806,15 @@ static int setDirection(const Mechanism *b, int parameter, Direction *d) {
     d->base[i] = *own->at;
     if (own->of == OF_PARAMETERS) d->param[own->index] += own->slope;
     else if (own->of == OF_TERMS) d->coef[own->index] = own->slope;
-    else if (own->of != OF_REST)
+    else if (own->of != OF_REST && own->slope != 0) {
       slope[OF_SIDE * (2 * own->index + (own->of == OF_SIDE_B)) + own->part] = own->slope;
+      d->moves = 1, d->shifts[own->index] = SHIFTED;
+    }
   }
   const sunrealtype size = fabs(b->param[parameter]);
   d->step                = near * (size > 0 ? size : 1);
-  for (int i = 0; i < b->npairs; i++) takeSides(b, i, slope + 2 * OF_SIDE * i, d);
+  for (int i = 0; i < b->npairs; i++)
+    if (d->shifts[i]) takeSides(b, i, slope + 2 * OF_SIDE * i, d);
   if (b->tree && d->moves) treeVary(b, d->side, d->varied, d->body);
   return 0;
 }
@@ -883,7 +907,7 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   for (int k = 0; k < n && b->nactivations > 0 && !flag; k++)
     addActivations(&w, &direction[k], memory + 6 * b->nbodies);
   for (int k = 0; k < n && direction; k++)
-    free(direction[k].memory), free(direction[k].number), free(direction[k].rough);
+    free(direction[k].memory), free(direction[k].number), free(direction[k].shifts);
   free(direction);
   free(memory);
   return flag;
