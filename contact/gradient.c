@@ -104,12 +104,19 @@ typedef struct {
   const char *function;
 } Moving;
 
-/* y <- the nearest state; the weights are equal, and so large that the projection converges to roundoff. Returns 0 or a code that has been
- * reported. */
-static int project(CPContact c, sunrealtype t, N_Vector y) {
+/* Reports a failure of the mechanism's projector, which reports those with negative codes itself. */
+static int projectionFailed(CPContact c, sunrealtype t, int flag, const char *function) {
+  if (flag < 0) return contactPassOn(c, flag);
+  return cpReport(&c->log, -flag, function,
+                  "at t = %.10g: a state or a direction beside an event cannot be projected (%d)",
+                  t, flag);
+}
+
+/* y <- the nearest state; the weights are equal, and so large that the projection converges to roundoff */
+static int project(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   N_VConst(1.0 / CP_FUZZ, c->sens.weight);
   const int flag = CPProjectorProject(CPMechGetProjector(c->mech), t, y, c->sens.weight);
-  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+  return flag ? projectionFailed(c, t, flag, function) : CP_SUCCESS;
 }
 
 /* A direction is tangent to the manifold, which the state leaves with the square of e. Rows that depend on others contradict them there, and
@@ -121,7 +128,8 @@ static int moved(sunrealtype e, sunrealtype *value, void *data) {
   N_VLinearSum(1.0, m->y, along->dt == 0.0 ? e : 0.0, along->d, m->c->sens.moved);
   if (m->c->sens.dependent && m->quantity == impact && along->dt == 0.0) {
     const int failed = contactActivateRows(m->c, 0);
-    const int flag   = failed ? contactPassOn(m->c, failed) : project(m->c, m->t, m->c->sens.moved);
+    const int flag =
+        failed ? contactPassOn(m->c, failed) : project(m->c, m->t, m->c->sens.moved, m->function);
     if (flag) return flag;
   }
   return m->quantity(m->c, m->t + e * along->dt, m->c->sens.moved, value, m->function);
@@ -226,9 +234,8 @@ static int marginRates(CPContact c, sunrealtype t, N_Vector y, const char *funct
 
 /* The state nearest to y, [n] */
 static int nearest(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, const char *function) {
-  (void)function;
   N_VScale(1.0, y, c->sens.y);
-  const int flag = project(c, t, c->sens.y);
+  const int flag = project(c, t, c->sens.y, function);
   memcpy(value, N_VGetArrayPointer(c->sens.y), (size_t)c->n * sizeof *value);
   return flag;
 }
@@ -246,7 +253,9 @@ int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *functi
       N_VConst(1.0, c->sens.after);
       flag =
           CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_TANGENT, t, y, c->sens.after, d);
-      if (flag) flag = contactPassOn(c, flag);
+      if (flag) return projectionFailed(c, t, flag, function);
+      /* Where nothing moves along e_j, the projection is roundoff, and not tangent. */
+      if (N_VMaxNorm(d) <= CP_ROUNDED) N_VConst(0.0, d);
     }
   }
   return flag;

@@ -827,5 +827,5 @@ int CPSessionGradient(CPSession s, sunrealtype t1, const CPFunctional *F,
   for (int k = 0; k < g.ng && gradient && !flag; k++)
     if (gradient[k]) N_VScale(1.0, g.l[k], gradient[k]);
   end(&g);
-  return flag < 0 ? flag : CP_SUCCESS;
+  return flag;
 }

@@ -20,9 +20,9 @@ int sessionOfIntegrator(CPSession s, int flag) {
 
 int sessionOfSource(CPSession s, const Source *source, int flag, const char *function) {
   const char *text = source->is.message ? source->is.message(source->is.data) : "";
-  if (text && text[0]) return sessionPassOn(s, flag, text);
-  return cpReport(&s->log, flag, function, "at t = %.10g: the event source \"%s\" failed (%d)",
-                  s->t, source->is.name, flag);
+  if (text && text[0]) return sessionPassOn(s, -abs(flag), text);
+  return cpReport(&s->log, -abs(flag), function,
+                  "at t = %.10g: the event source \"%s\" failed (%d)", s->t, source->is.name, flag);
 }
 
 int sessionIdle(CPSession s, int before_start, const char *function) {
