@@ -104,10 +104,17 @@ int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag) {
   const char *reason     = NULL;
   const int code         = cpStepperCause(mem, &reason);
   if (code) cpWrite(mem->text, "%s", reason);
+  else if (flag == -CP_RHS_NONFINITE)
+    cpWrite(mem->text,
+            "at t = %.10g: the derivatives of functional %d's backward problem are NaN or Inf", t,
+            k);
   else
     cpWrite(mem->text, "at t = %.10g: the backward problem of functional %d failed%s (%d)", t, k,
             flag < 0 ? "" : " recoverably, again and again", flag);
-  a->cause = code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR;
+  a->cause = code                        ? code
+             : flag == -CP_RHS_NONFINITE ? CP_RHS_NONFINITE
+             : flag < 0                  ? CV_RHSFUNC_FAIL
+                                         : CV_REPTD_RHSFUNC_ERR;
   return flag;
 }
 
@@ -125,7 +132,9 @@ int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint) {
     memcpy(N_VGetArrayPointer(a->l), z, n * sizeof *z);
     flag = cpAdjointProducts(a, t, a->l);
     if (!flag) flag = cpAdjointIntegrand(a, t, k);
-    if (flag == CP_FUNCTIONAL_NONFINITE || (!flag && !cpVectorFinite(a->Jl))) flag = 1;
+    if (flag == CP_FUNCTIONAL_NONFINITE ||
+        (!flag && !(cpVectorFinite(a->Jl) && cpManyFinite(a->lfp, (size_t)w->Np))))
+      flag = -CP_RHS_NONFINITE;
     if (flag) return cpAdjointFailed(a, t, k, flag);
     const sunrealtype *Jl = N_VGetArrayPointer(a->Jl), *gy = N_VGetArrayPointer(w->gy);
     for (size_t j = 0; j < n; j++) zdot[j] = -Jl[j] - gy[j];

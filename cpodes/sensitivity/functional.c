@@ -50,13 +50,15 @@ static int take(CPIntegrator mem, const CPFunctional **F, const CPParameters **p
   return CP_SUCCESS;
 }
 
-int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
+int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, int in_gradient,
+                       const char *name) {
+  const char *of = in_gradient ? "gradient of the " : "";
   if (!flag) return CP_SUCCESS;
   if (flag == CP_FUNCTIONAL_NONFINITE)
     return cpRefuse(&w->mem->log, w->function,
-                    "at t = %.10g: the functional's %s returned NaN or Inf", t, name);
-  return cpRefuse(&w->mem->log, w->function, "at t = %.10g: the functional's %s failed (%d)", t,
-                  name, flag);
+                    "at t = %.10g: the functional's %s%s returned NaN or Inf", t, of, name);
+  return cpRefuse(&w->mem->log, w->function, "at t = %.10g: the functional's %s%s failed (%d)", t,
+                  of, name, flag);
 }
 
 int cpFunctionalDerivatives(const CPFunctionalRun *w, CPFunctionalGradFn grad, sunrealtype t, int k) {
@@ -94,7 +96,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
   const int ng = w->F->ng, Ns = w->dG ? w->Np : 0;
   CPFunctionalCalled called = {fn, w->F->user_data};
   cpStepperEnter(w->mem);
-  int flag = cpFunctionalAsRhs(t, w->y, w->value, &called);
+  int flag = cpFunctionalAsRhs(t, w->y, w->value, &called), in_gradient = !flag;
   for (int k = 0; !flag && k < ng; k++) w->G[k] += weight * N_VGetArrayPointer(w->value)[k];
   for (int k = 0; !flag && Ns && grad && k < ng; k++) {
     N_VConst(0.0, w->gy);
@@ -110,7 +112,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
-  return cpFunctionalResult(w, cpStepperLeave(w->mem, flag), t, name);
+  return cpFunctionalResult(w, cpStepperLeave(w->mem, flag), t, in_gradient, name);
 }
 
 long int cpFunctionalMaxSteps(const CPFunctional *F) {
@@ -274,6 +276,11 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   if (options && options->mode != CP_GRADIENT_ADJOINT && !forwards)
     return cpRefuse(log, __func__, "options->mode must be of CPGradientMode, is %d",
                     (int)options->mode);
+  if (!isfinite(t1)) return cpRefuse(log, __func__, "t1 must be finite: %g", t1);
+  if (options && !(options->reltol >= 0.0 && options->abstol >= 0.0 && options->steps >= 0))
+    return cpRefuse(log, __func__,
+                    "options->reltol, abstol and steps must not be negative: %g, %g, %ld",
+                    options->reltol, options->abstol, options->steps);
   if (forwards && options->after)
     return cpRefuse(log, __func__, "options->after is for the backward run");
   if (sens && parameters)

@@ -41,7 +41,7 @@ static int setTolerances(Adjoint *a, sunrealtype t) {
     for (size_t j = 0; j < (size_t)a->N; j++)
       tol[j] = j < a->tape.n ? least : least / w->params->pbar[j - a->tape.n];
   }
-  if (flag) return cpFunctionalResult(w, flag, t, "gradient of the integrand");
+  if (flag) return cpFunctionalResult(w, flag, t, 1, "integrand");
   flag = CPIntegratorSVtolerances(a->back, reltol, a->abstol);
   return flag ? backFailed(a, flag) : CP_SUCCESS;
 }
@@ -63,7 +63,7 @@ static int addEnds(Adjoint *a, sunrealtype t, int at_nodes, sunrealtype *dG) {
     int flag        = cpAdjointState(a, t);
     if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
     flag = cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
-    flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
+    flag = cpFunctionalResult(w, flag, t, 1, "end term");
     if (flag) return flag;
     a->size[k] += N_VMaxNorm(w->gy);
     for (size_t j = 0; j < n && !at_nodes; j++) l[j] += gy[j];

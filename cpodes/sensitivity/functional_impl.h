@@ -36,9 +36,9 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape);
 int cpFunctionalDerivatives(const CPFunctionalRun *w, CPFunctionalGradFn grad, sunrealtype t, int k);
 /* The code of NaN or Inf, as if a user's function had returned it */
 #define CP_FUNCTIONAL_NONFINITE INT_MIN
-/* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
- * been reported. */
-int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);
+/* Reports flag, the result of a user's function of that name, or of its gradient. Returns 0 or an error code that has been reported. */
+int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, int in_gradient,
+                       const char *name);
 /* Evaluates one of F's functions as a right-hand side, with its values in `value` [ng]. data:
  * CPFunctionalCalled. */
 typedef struct {

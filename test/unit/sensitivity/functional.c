@@ -440,7 +440,11 @@ END_TEST
 START_TEST(arguments_are_checked) {
   sunrealtype G[NG], dG[NG * NS], worst;
   CPFunctional F = functional(1), none = {CP_SIZED(CPFunctional), .ng = 1}, empty = functional(1);
-  CPGradientOptions bad = {CP_SIZED(CPGradientOptions), .method = "ADAMS"};
+  CPGradientOptions bad              = {CP_SIZED(CPGradientOptions), .method = "ADAMS"};
+  const CPGradientOptions negative[] = {{CP_SIZED(CPGradientOptions), .reltol = -1e-6},
+                                        {CP_SIZED(CPGradientOptions), .reltol = NAN},
+                                        {CP_SIZED(CPGradientOptions), .abstol = -1e-6},
+                                        {CP_SIZED(CPGradientOptions), .steps = -1}};
   sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
   CPIntegrator mem = run->mem;
   empty.ng         = 0;
@@ -466,6 +470,11 @@ START_TEST(arguments_are_checked) {
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "method",
                   "ADAMS");
+  for (int k = 0; k < 4; k++)
+    ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &negative[k], G, dG, NULL), CP_ILL_INPUT,
+                    "reltol, abstol and steps must not be negative");
+  ck_assert_error(CPIntegratorGradient(mem, NAN, &F, NULL, NULL, G, dG, NULL), CP_ILL_INPUT,
+                  "t1 must be finite", "nan");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT, "start");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT, "step", "0");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst), CP_ILL_INPUT, "step",
@@ -595,7 +604,8 @@ START_TEST(a_gradient_that_is_not_finite_is_refused) {
   sens_open_states(&r, methods[4], 1.0e-6);
   const CPParameters parameters = sens_parameters(&r);
   ck_assert_error(CPIntegratorGradient(run->mem, 0.2, &F, &parameters, &options, G, dG, NULL),
-                  CP_ILL_INPUT, "t = ", "NaN");
+                  CP_ILL_INPUT,
+                  "t = ", at_end ? "gradient of the end term" : "gradient of the integrand", "NaN");
   sens_close(&r);
 }
 END_TEST
@@ -708,6 +718,26 @@ START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
 }
 END_TEST
 
+static int adjoint_with_nan(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
+                            void *user_data) {
+  const int flag = user_adjoint(t, y, l, Jl, lfp, user_data);
+  if (t < 0.5) *(nan_of_state ? entries(Jl) : lfp) = NAN;
+  return flag;
+}
+
+START_TEST(derivatives_of_a_backward_problem_that_are_not_finite_are_told) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .adjoint = adjoint_with_nan,
+                                     .user_data = &run->world.p};
+  nan_of_state                    = _i;
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_error(CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL),
+                  CP_RHS_NONFINITE, "t = 0.5", "derivatives of functional 0", "NaN");
+  sens_close(&r);
+}
+END_TEST
+
 START_TEST(a_run_that_fails_tells_why_both_ways) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(1);
@@ -751,6 +781,7 @@ TEST_SUITE(functional) {
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   tcase_add_loop_test(tc, a_failed_first_step_spoils_no_gradient, 0, 4);
   tcase_add_loop_test(tc, a_backward_problem_that_comes_to_a_stop_says_where, 0, 4);
+  tcase_add_loop_test(tc, derivatives_of_a_backward_problem_that_are_not_finite_are_told, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
