@@ -110,14 +110,19 @@ static int isMultistep(const char *method) {
   return !strcmp(method, "BDF") || !strcmp(method, "ADAMS");
 }
 
-/* Is what BS32 takes for this segment more than one step of the method whose place it has taken? DOP853 has the place of a multistep method for
- * one step. */
-static int isTooLong(CPSession s) {
-  const int of_longer = isMultistep(s->longer)      ? 0
-                        : strcmp(s->longer, "BS54") ? OF_DOP853
-                                                    : OF_BS54;
-  return s->longer[0] && attempts(s) * OF_BS32 > of_longer;
+/* Evaluations in a step of the method whose place BS32 has taken; 0 if it is DOP853 that has that of a multistep method, for one step */
+static int ofLonger(CPSession s) {
+  return isMultistep(s->longer) ? 0 : strcmp(s->longer, "BS54") ? OF_DOP853 : OF_BS54;
 }
+
+/* What BS32 has taken for segments beyond one step each of that method, in evaluations. A part of the motion may take more than the
+ * rest. */
+static int excess(CPSession s) {
+  return s->longer[0] ? s->excess + attempts(s) * OF_BS32 - ofLonger(s) : 0;
+}
+
+/* Is this more than one such step? */
+static int isTooLong(CPSession s) { return excess(s) > ofLonger(s); }
 
 /* Decides at the end of a segment whether BS32 takes the place of the method, before the next step. */
 static void judgeSegment(CPSession s) {
@@ -127,6 +132,7 @@ static void judgeSegment(CPSession s) {
                 !CPIntegratorGetSens(s->mem, NULL);
   s->lengthens = isTooLong(s);
   if (s->lengthens) s->too_long = length;
+  s->excess  = excess(s) > 0 ? excess(s) : 0;
   s->t_start = s->t;
 }
 

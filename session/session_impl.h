@@ -60,8 +60,9 @@ struct CPSession_ {
   char longer[SESSION_NAME]; /* the method that BS32 has taken the place of, or "" */
   int shortens, lengthens;   /* before the next step BS32 takes its place, or gives it back */
   sunrealtype t_start;       /* of the newest start or restart */
-  sunrealtype too_long;      /* a segment that was too long for BS32, or infinite */
-  N_Vector work[4];          /* of that, once it has been needed */
+  int excess;           /* of BS32 in the segments before this one (integrators.c), at least 0 */
+  sunrealtype too_long; /* a segment that was too long for BS32, or infinite */
+  N_Vector work[4];     /* of that, once it has been needed */
   /* the integrator */
   CPIntegrator mem;
   int given;                /* it is the caller's */

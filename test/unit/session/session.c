@@ -5,6 +5,7 @@
 #include <cpodes/cpodes_session.h>
 #include <math.h>
 #include <models/counters.h>
+#include <models/model.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
@@ -602,6 +603,41 @@ START_TEST(short_segments_are_left_to_the_cheapest_pair) {
   ck_assert_str_eq(run.method, "DOP853");
   ck_assert_int_le(all.nst - shorts.nst, 60); /* 20 s are 3 periods of 12 steps at 1e-6 */
   close_run(&run);
+}
+END_TEST
+
+/* The same for mechanisms, with loops and without. Steps of BS32 for the spinning top are hardly longer than a segment: its first
+ * steps fail now and then. The reference has no segments. */
+START_TEST(short_segments_of_mechanisms_take_five_evaluations) {
+  static const char *const names[] = {"pendulum", "heavy_top",        "spatial_chain",
+                                      "bricard",  "spatial_four_bar", "slider_crank"};
+  CPPlugin *model = CPPluginCreate(model_find(names[_i]), NULL, test_context, NULL, 0);
+  CPMech mech     = CPPluginMech(model);
+  N_Vector ends[2];
+  const sunrealtype tol = 1e-3;
+  for (int is_short = 0; is_short < 2; is_short++) {
+    Run run                    = {.left = -1, .period = 1e-3};
+    const CPEventSource source = sampler(&run);
+    const double before        = counter_of(CP_OBJECT(mech), "accelerations");
+    run.y = ends[is_short] = vector_copy(model->y0);
+    run.session            = CPSessionCreate(is_short ? "auto" : "DOP853", test_context);
+    ck_assert_int_eq(CPSessionSetMech(run.session, mech), CP_SUCCESS);
+    if (is_short) ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+    const sunrealtype own = is_short ? tol : TOL;
+    ck_assert_int_eq(CPSessionSetTolerances(run.session, own, own, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 2), CP_SUCCESS);
+    run_to(&run, 1);
+    const double taken = counter_of(CP_OBJECT(mech), "accelerations") - before;
+    if (is_short) ck_assert_double_le(taken, 5 * 1000);
+    CPSessionFree(&run.session);
+  }
+  for (int i = 0; i < N_VGetLength(ends[0]); i++) {
+    const sunrealtype exact = entries(ends[0])[i];
+    ck_assert_double_le(fabs(entries(ends[1])[i] - exact), 10 * tol * fmax(1, fabs(exact)));
+  }
+  for (int k = 0; k < 2; k++) N_VDestroy(ends[k]);
+  CPMechFree(&mech);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -1259,6 +1295,7 @@ TEST_SUITE(session) {
   tcase_add_loop_test(tcase, a_source_may_go_on_where_the_integrator_fails, 0, 2 * 4);
   tcase_add_loop_test(tcase, the_method_changes_where_stability_limits_it, 0, 4);
   tcase_add_loop_test(tcase, short_segments_are_left_to_the_cheapest_pair, 0, 3);
+  tcase_add_loop_test(tcase, short_segments_of_mechanisms_take_five_evaluations, 0, 6);
   tcase_add_test(tcase, an_integrator_of_the_users_takes_the_steps);
   tcase_add_loop_test(tcase, events_without_end_are_too_many, 0, 4);
   tcase_add_loop_test(tcase, times_that_differ_by_roundoff_are_all_met_once, 0, 4);
