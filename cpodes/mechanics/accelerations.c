@@ -323,7 +323,8 @@ int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *
 
 /* Completes the reason for a failure of cpMechSolveTerms. */
 CP_RARE static int failedSolve(CPMech mech, const CPMechState *s, int flag) {
-  if (flag == -CP_KKT_INCONSISTENT) return tellDistance(mech, s, flag);
+  if (flag == -CP_KKT_INCONSISTENT)
+    return cpMechHeld(mech, s, mech->text) ? flag : tellDistance(mech, s, flag);
   const int bad = flag == -CP_MECH_NONFINITE ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
   return bad ? bad : flag;
 }

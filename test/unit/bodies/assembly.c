@@ -582,6 +582,37 @@ START_TEST(a_drive_that_cannot_pass_a_dead_centre_is_told_as_such) {
 }
 END_TEST
 
+/* A motor that begins to turn a rod of a triangle of rods, from rest, with an acceleration (k = 2) or a jerk (k = 3): g = (t / s)^k */
+START_TEST(a_drive_that_begins_to_move_a_rigid_structure_is_told_as_held) {
+  static const char format[] =
+      "dimension: 2\ngravity: [0, -9.81]\nparameters: {w: 1 rad/s}\nbodies:\n"
+      "  - {name: strut, mass: 1, inertia: 0.01, at: [0, 0.5]}\n"
+      "  - {name: brace, mass: 1, inertia: 0.01, at: [0.5, 0.5]}\njoints:\n"
+      "  - {name: foot, kind: revolute, b: strut, at: [0, 0]}\n"
+      "  - {name: top, kind: revolute, a: strut, b: brace, at: [0, 1]}\n"
+      "  - {name: anchor, kind: revolute, b: brace, at: [1, 0]}\n"
+      "drives: [{name: motor, of: foot, motion: \"(w*t)^%d\"}]\n";
+  for (int k = 2; k <= 3; k++)
+    for (int formulation = 0; formulation < 2; formulation++) {
+      char text[sizeof format];
+      sunrealtype t;
+      snprintf(text, sizeof text, format, k);
+      ck_assert_int_eq(CPBodiesRead("triangle.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+      ck_assert_int_eq(
+          CPBodiesSetFormulation(bodies, formulation ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
+          CP_SUCCESS);
+      start();
+      ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+      ck_assert_int_lt(run_with(_i, &t), 0);
+      ck_assert_mentions(messages.text, "drive \"motor\" cannot turn \"strut\" beyond ");
+      ck_assert_mentions(messages.text, "joint \"top\"");
+      ck_assert_mentions(messages.text, formulation ? " holds it" : " hold it");
+      ck_assert_double_le(t, 1e-3); /* 3 t^2 is a tolerance */
+      clear();
+    }
+}
+END_TEST
+
 /* Three links in line between two points of a body, or of the ground, in the plane */
 static void links_between(const char *frame) {
   static const char *const names[] = {"b1", "b2", "b3"}, *const pins[] = {"p1", "p2", "p3", "p4"};
@@ -1119,6 +1150,7 @@ TEST_SUITE(assembly) {
   tcase_add_test(tc, a_row_has_its_direction);
   tcase_add_loop_test(tc, a_start_off_its_joint_names_the_row, 0, 2);
   tcase_add_loop_test(tc, a_drive_that_cannot_pass_a_dead_centre_is_told_as_such, 0, METHODS);
+  tcase_add_loop_test(tc, a_drive_that_begins_to_move_a_rigid_structure_is_told_as_held, 0, METHODS);
   tcase_add_loop_test(tc, a_mechanism_that_is_shaky_at_the_start_says_so, 0, METHODS);
   tcase_add_loop_test(tc, a_load_that_a_shaky_mechanism_gets_later_is_told_then, 0, METHODS);
   tcase_add_loop_test(tc, loops_that_are_shaky_on_a_frame_that_moves_say_so, 0, 2);
