@@ -306,6 +306,19 @@ class CheckTest(RunnerTest):
             self.assert_done(result)
             self.assertIn("are right", result.stdout, file)
 
+    def test_accelerations_that_drives_hold_at_zero_are_right(self):
+        file = self.folder / "arm.yaml"  # u' is roundoff of 10 m/s^2 / 0.3 m
+        hinges = [("a", "", [0.6, 0, 0.8], 0), ("b", "a: a, ", [0, 1, 0], 0.3), ("c", "a: b, ", [0.28, 0.96, 0], 0.6)]
+        file.write_text("run: {coordinates: joint}\ngravity: [0, 0, -9.81]\nbodies:\n"
+                        + "".join(f"  - {{name: {b}, mass: 1.3, inertia: [0.02, 0.03, 0.04], at: [{x + 0.15}, 0.1, 0.05]}}\n"
+                                  for b, _, _, x in hinges)
+                        + "joints:\n" + "".join(f"  - {{name: j{b}, kind: revolute, {on}b: {b}, at: [{x}, 0, 0], axis: {axis}}}\n"
+                                               for b, on, axis, x in hinges)
+                        + "drives:\n" + "".join(f"  - {{name: d{b}, of: j{b}}}\n" for b, _, _, _ in hinges))
+        result = cpodes("check", file)
+        self.assert_done(result)
+        self.assertIn("are right", result.stdout)
+
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")
         self.assert_refused(cpodes("check", "pendulum", "andrews"), "andrews")

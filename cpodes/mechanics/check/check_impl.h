@@ -95,6 +95,7 @@ typedef struct {
   CPCheckValue value;
   CPCheckAlong along;
   const char *skipped; /* [rows] or NULL; 1: this row is not compared */
+  double terms;        /* the largest of those that may cancel in any row */
   sunrealtype *result; /* raised to the largest relative error */
 } CPComparison;
 
@@ -105,6 +106,8 @@ typedef struct {
 } CPCheckWorst;
 /* Returns 0, or the code of a function that failed. worst may be NULL. */
 int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *worst);
+/* The largest of |f_j| / M_jj at the newest M and f, and of products of velocities, which may cancel in u' with reactions */
+double cpCheckAccelerationTerms(const CPCheck *check);
 
 /* comparisons.c: each function makes those comparisons that apply to the model. Returns 0, or the
  * code of a function that failed. */

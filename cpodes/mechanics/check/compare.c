@@ -16,7 +16,8 @@
  * may bend at the state: a ball lies beside the end of a capsule, and on one side of it the nearest
  * point is on the cylinder. It then has two derivatives, from either side, whose differences of third
  * order have (h k)^3 / 4. Of all these, the one nearest to the compared value counts, because it cannot
- * agree by chance. */
+ * agree by chance. Where roundoff of accelerations is multiplied by the condition of M and A, or beside a point without a derivative, both
+ * steps disagree, and the derivative is not known by that. */
 static const double STEP[CP_CHECK_STEPS] = {2.0e-3, 6.0e-5};
 static const double FROM_ONE_SIDE[3]     = {3.0, -3.0 / 2.0, 1.0 / 3.0}; /* of f(k h) - f(0) */
 
@@ -197,15 +198,17 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
     flag = differentiate(check, c,
                          d->t != 0.0 ? exactStep(x->t, STEP[k] * distance) : STEP[k] * distance,
                          &check->differences[k]);
-  /* Differences of p do not see motions that change coordinates of a known size by their roundoff. */
+  /* Differences of p do not see motions that change coordinates of their size by their roundoff. */
   const int of_p    = c->value == CP_VALUE_P && c->along == CP_ALONG_MOTION;
-  const double lost = of_p ? CP_UROUND * mech->eq->typical *
+  const double lost = of_p ? CP_UROUND / STEP[0] * size *
                                  cpLargest(mech->A.value, (int)cpMatFirst(&mech->A, mech->nu))
                            : 0.0;
+  const double rounded =
+      c->value == CP_VALUE_UDOT ? CP_ROUNDED * cpCheckAccelerationTerms(check) : 0.0;
   for (int i = 0; !flag && i < c->rows; i++)
-    check->row[i].floor =
-        fmax(check->row[i].floor,
-             fmax(CP_CHECK_LIMIT * check->largest_terms[i], lost / CP_CHECK_LIMIT) / distance);
+    check->row[i].floor = fmax(check->row[i].floor, fmax(CP_CHECK_LIMIT * check->largest_terms[i],
+                                                         fmax(lost, rounded) / CP_CHECK_LIMIT) /
+                                                        distance);
   return flag;
 }
 
@@ -233,16 +236,21 @@ static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *exp
   return CP_SUCCESS;
 }
 
-/* Of the derivatives of row i, with both steps, the one that is nearest to x; one from a side must be at least twice as near as the central
- * ones, which have less roundoff. sides: CP_CHECK_SIDES, or 1 for the central ones alone */
-static double nearest(const CPCheck *check, int i, int sides, double x) {
-  double best = INFINITY;
-  for (int of = CP_CHECK_CENTRAL; of < sides; of++)
+/* *d <- of the derivatives of row i, with both steps, the one that is nearest to x; one from a side must be at least twice as near as the
+ * central ones, which have less roundoff. Returns its distance from x, less the disagreement of both steps. sides: CP_CHECK_SIDES, or 1 for
+ * the central ones alone */
+static double nearest(const CPCheck *check, int i, int sides, double x, double *d) {
+  double best = INFINITY, error = INFINITY;
+  for (int of = CP_CHECK_CENTRAL; of < sides; of++) {
+    const double by[] = {check->differences[0].from[of][i], check->differences[1].from[of][i]};
     for (int k = 0; k < CP_CHECK_STEPS; k++) {
-      const double d = check->differences[k].from[of][i], part = of == CP_CHECK_CENTRAL ? 1.0 : 0.5;
-      if (!(part * fabs(x - best) <= fabs(x - d))) best = d;
+      const double off = fabs(x - by[k]), part = of == CP_CHECK_CENTRAL ? 1.0 : 0.5;
+      if (part * best <= off) continue;
+      best = off, *d = by[k];
+      error = fmax(0.0, off - fabs(by[0] - by[1]));
     }
-  return best;
+  }
+  return error;
 }
 
 static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
@@ -252,12 +260,11 @@ static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
   if (!c->given_vector && !c->pattern) flag = givenColumn(check, c, j, check->expected);
   if (!expected && !flag) flag = differentiateColumn(check, c, j);
   for (int i = 0; !flag && i < c->rows; i++) {
-    const double d     = expected     ? expected[i]
-                         : c->pattern ? nearest(check, i, 1, 0.0) /* a bend is an entry, too */
-                                      : nearest(check, i, CP_CHECK_SIDES, given[i]);
-    const double x     = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
-    const double error = fabs(x - d);
-    CPCheckRow *row    = &check->row[i];
+    CPCheckRow *row = &check->row[i];
+    double d = expected ? expected[i] : 0.0, x = c->pattern ? 0.0 : given[i], error = fabs(x - d);
+    /* outside a pattern a bend is an entry, too */
+    if (!expected) error = nearest(check, i, c->pattern ? 1 : CP_CHECK_SIDES, x, &d);
+    if (c->pattern && cpMatAt(c->pattern, i, j)) x = d, error = 0.0;
     if (c->skipped && c->skipped[i]) continue;
     row->largest = fmax(row->largest, fmax(fabs(x), fabs(d)));
     if (!(error > row->error)) continue;
@@ -269,12 +276,24 @@ static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
   return flag;
 }
 
+double cpCheckAccelerationTerms(const CPCheck *check) {
+  const CPMech mech    = check->mech;
+  const double fastest = cpLargest(check->at.u, mech->nu);
+  double terms         = fastest * fastest;
+  for (int j = 0; !mech->operators && j < mech->nu; j++) {
+    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
+    if (M_jj && *M_jj > 0.0) terms = fmax(terms, fabs(mech->terms.f[j]) / *M_jj);
+  }
+  return terms;
+}
+
 int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   CPCheckRow *rows   = check->row;
   CPCheckWorst worst = {.row = -1, .col = -1};
   double matrix      = 0.0;
   int flag           = CP_SUCCESS;
-  for (int i = 0; i < c->rows; i++) rows[i] = (CPCheckRow){.error = -1.0};
+  for (int i = 0; i < c->rows; i++)
+    rows[i] = (CPCheckRow){.error = -1.0, .floor = CP_ROUNDED / CP_CHECK_LIMIT * c->terms};
   const int cols = c->given_vector ? 1 : c->cols;
   for (int j = 0; !flag && j < cols; j++) flag = compareColumn(check, c, j);
   if (flag) return flag;

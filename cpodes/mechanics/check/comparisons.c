@@ -158,12 +158,14 @@ int cpCheckUdot(CPCheck *check) {
                          .rows            = mech->nu,
                          .given_vector    = check->w,
                          .expected_vector = check->a,
+                         .terms           = cpCheckAccelerationTerms(check),
                          .result          = &check->report->udot};
   if (!cpMechKnowsUdot(mech)) return CP_SUCCESS;
   int flag = cpMechUdot(mech, &s, check->w, lambda);
   if (!flag) flag = cpCompare(check, &c, NULL);
   if (flag || mech->kkt->dependent >= 0) return flag;
   c.given           = "udot: lambda";
+  c.terms           = cpLargest(mech->terms.f, mech->nu);
   c.rows            = mech->m;
   c.given_vector    = lambda;
   c.expected_vector = check->at.lambda;
