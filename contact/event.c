@@ -447,6 +447,16 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *funct
   if (flag != CP_CONTACT_NO_SOLUTION && !unsure) return flag;
   N_VScale(1.0, c->trial, y);
   flag = contactMeasure(c, t, y, function);
+  /* Of rows that depend on each other, as of two joints of a linkage that rub and stop together, the independent ones stop the others. */
+  Basis b = emptyBasis(c);
+  for (int i = 0; i < n; i++) append(&b, c->order[i]);
+  n = b.on;
+  if (!flag && n < all) {
+    flag = stopBy(c, t, y, n, function);
+    if (flag != CP_CONTACT_NO_SOLUTION && (flag || haveStopped(c, n))) return flag;
+    N_VScale(1.0, c->trial, y);
+    flag = contactMeasure(c, t, y, function);
+  }
   if (!flag) flag = dropMoved(c, t, y, &n, function);
   if (flag || n == 0) return flag;
   return n < all || unsure ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
