@@ -781,6 +781,57 @@ START_TEST(friction_lets_a_drive_begin_gently) {
 }
 END_TEST
 
+/* A random linkage of one freedom, of whose joints two rub: these stop together, and W has the rank 1. Both formulations and all methods agree. */
+START_TEST(joints_that_rub_stop_together) {
+  static const char text[] =
+      "dimension: 2\n"
+      "gravity: [0, -9.81]\n"
+      "parameters: {w: 1 rad/s}\n"
+      "bodies:\n"
+      "  - {name: b1, mass: 0.683219, inertia: 0.00507062, at: [0.11248, 0.09804]}\n"
+      "  - {name: b2, mass: 0.000831655, inertia: 6.69949e-05, at: [0.71196, 0.26325]}\n"
+      "  - {name: b3, mass: 1.82997, inertia: 0.0219465, at: [1.12238, 0.15687]}\n"
+      "  - {name: b4, mass: 0.0277326, inertia: 0.000950911, at: [1.37179, 0.30406]}\n"
+      "  - {name: b5, mass: 0.629433, inertia: 0.0154744, at: [1.76114, 0.24428]}\n"
+      "  - {name: b6, mass: 2.11606, inertia: 0.310079, at: [2.43650, 0.13384]}\n"
+      "  - {name: b7, mass: 1.12681, inertia: 0.000939007, at: [3.14496, 0.05608]}\n"
+      "joints:\n"
+      "  - {name: j1, kind: revolute, b: b1, at: [0.00000, 0.00000]}\n"
+      "  - {name: j2, kind: revolute, a: b1, b: b2, at: [0.22497, 0.19609]}\n"
+      "  - {name: j3, kind: revolute, a: b2, b: b3, at: [1.19894, 0.33042]}\n"
+      "  - {name: j4, kind: revolute, b: b3, at: [1.04582, -0.01667]}\n"
+      "  - {name: j5, kind: revolute, a: b3, b: b4, at: [1.10729, 0.12266]}\n"
+      "  - {name: j6, kind: revolute, a: b4, b: b5, at: [1.63629, 0.48545]}\n"
+      "  - {name: j7, kind: revolute, b: b5, at: [1.88598, 0.00310]}\n"
+      "  - {name: j8, kind: revolute, a: b5, b: b6, at: [1.77805, 0.21160]}\n"
+      "  - {name: j9, kind: revolute, a: b6, b: b7, at: [3.09496, 0.05608]}\n"
+      "  - {name: j10, kind: prismatic, b: b7, at: [3.09496, 0.05608], axis: [0.99964, 0.02673]}\n"
+      "springs:\n"
+      "  - {name: sj4, of: j4, stiffness: 0.3905, damping: 0.004062}\n"
+      "  - {name: sj8, of: j8, stiffness: 67.56, damping: 0.5245}\n"
+      "frictions:\n"
+      "  - {name: fj2, of: j2, force: 0.23577}\n"
+      "  - {name: fj5, of: j5, force: 0.66178}\n"
+      "limits:\n"
+      "  - {name: lj3, of: j3, lower: -0.230, upper: 0.230, restitution: 0.3}\n"
+      "  - {name: lj4, of: j4, lower: -0.424, upper: 0.424, restitution: 0.7}\n"
+      "  - {name: lj7, of: j7, lower: -0.300, upper: 0.300, restitution: 0.3}\n";
+  const sunrealtype t_end = 0.3, tol = 1e-6;
+  sunrealtype first = 0;
+  for (int n = 0; n < 8; n++) {
+    CPSensor angle = CP_INIT(CPSensor);
+    ck_assert_int_eq(CPBodiesRead("linkage.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+    act(n / 4 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_msg(run_with(kinds[n % 4], tol, t_end) == CP_SUCCESS, "%s: %s", kinds[n % 4],
+                  CPObjectGetLastMessage(CP_OBJECT(contact)));
+    ck_assert_int_eq(CPMechGetSensor(mech, "j1.angle", t_end, y, &angle), CP_SUCCESS);
+    if (n == 0) first = angle.value[0];
+    ck_assert_double_eq_tol(angle.value[0], first, 1e3 * tol);
+    release();
+  }
+}
+END_TEST
+
 /* ---- a ball leaves a dome ---- */
 
 /* From rest at 0.3 rad a ball of the radius 0.1 m rolls in the plane y = 0 off a dome of the radius 1 m, slides when
@@ -841,6 +892,7 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
   tcase_add_loop_test(tc, friction_leaves_a_crank_to_its_drive, 0, 6);
   tcase_add_loop_test(tc, friction_lets_a_drive_begin_gently, 0, 6);
+  tcase_add_test(tc, joints_that_rub_stop_together);
   tcase_add_loop_test(tc, no_floor_is_passed_within_a_step, 0, 3);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);
   tcase_add_loop_test(tc, feet_that_strike_in_place_of_others_come_to_rest_with_them, 0, 7);
