@@ -34,9 +34,9 @@ typedef struct {
   int n, ncontacts;           /* rows, contacts */
   ContactLaw *law;            /* [2 ncontacts]; the others are workspace, as those below */
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x and w are output */
-  /* 1: x is also a first guess; any solution will do, to fewer digits, and only if it is found in a few iterations, of which `left`
-   * remain */
-  int guessed, left;
+  /* guessed: x is also a first guess, and any solution will do, to fewer digits. hurries: only one will do that is found in a few
+   * iterations, of which `left` remain */
+  int guessed, hurries, left;
   /* If times is set, it replaces W: it computes y = W x, and returns 0 or a failure. block
    * [9 ncontacts] then holds the diagonal blocks of W, by columns of 3 entries. */
   int (*times)(void *data, const sunrealtype *x, sunrealtype *y);

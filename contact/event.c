@@ -268,7 +268,9 @@ static void findEnds(CPContact c, sunrealtype t) {
       memcpy(now->s, s, sizeof s), now->t = t;
     } else now->slow = now->turn = 0.0;
   }
+  P->hurries             = 1; /* What is hard to find is no rest. */
   const int failed       = any && solveForces(c);
+  P->hurries             = 0;
   const sunrealtype size = any ? contactLargest(P->n, P->c) : 0.0;
   for (int k = 0; k < P->ncontacts && any; k++) {
     ContactLaw *law = &P->law[k];

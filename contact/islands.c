@@ -49,7 +49,8 @@ static int columnsTimes(void *data, const sunrealtype *x, sunrealtype *y) {
 /* Solves for the island of the contacts k with label[k] = name, in a problem without others. row [n]: workspace, with more behind it
  * (ContactProblem). Returns 0, or 1 if there is no solution. */
 static int solveIsland(ContactProblem *p, const int *label, int name, int *row, sunrealtype size) {
-  ContactProblem part = {.law = p->law + p->ncontacts, .on = row + p->n, .guessed = p->guessed};
+  ContactProblem part = {
+      .law = p->law + p->ncontacts, .on = row + p->n, .guessed = p->guessed, .hurries = p->hurries};
   for (int k = 0; k < p->ncontacts; k++) {
     if (label[k] != name) continue;
     part.law[part.ncontacts]         = p->law[k];

@@ -17,7 +17,8 @@
  *   W + shift I,  c - shift center,
  *
  * whose solution is the next center, while the shifts decrease, and, where W has too few digits for the last of these, Levenberg's
- * method ends what they begin. A small shift with the center 0 then selects the solution of least norm.
+ * method ends what they begin. A small shift with the center 0 then selects the solution of least norm. Where all this fails, many sweeps
+ * lead near a solution. A first guess (ContactProblem) is tried first, as the center of a small shift.
  *
  * islands.c scales the problem, and splits it into those that are solved here. */
 #include "complementarity.h"
@@ -305,7 +306,7 @@ int contactSolveScaled(ContactProblem *p, sunrealtype size) {
   if (!p->times && !enumerate(p, work.J, work.F, work.J + n * n, size)) return 0;
   p->newton = 1;
   memcpy(p->x, work.center, (size_t)n * sizeof *p->x);
-  p->left = p->guessed ? 4 * ITERATIONS : INT_MAX;
+  p->left = p->hurries ? 4 * ITERATIONS : INT_MAX;
   for (int trial = 0; p->guessed && !p->times && trial < 2; trial++) {
     gaussSeidel(p, trial * CONTACT_SWEEPS * CONTACT_SWEEPS);
     memcpy(work.center, p->x, (size_t)n * sizeof *p->x);
@@ -318,7 +319,13 @@ int contactSolveScaled(ContactProblem *p, sunrealtype size) {
   if (least <= work.tolerance) return 0;
   memset(p->x, 0, (size_t)n * sizeof *p->x);
   memset(work.center, 0, (size_t)n * sizeof *p->x);
-  if (proximal(p, &work, size)) return 1;
+  if (proximal(p, &work, size)) {
+    if (p->times || p->hurries) return 1;
+    memset(p->x, 0, (size_t)n * sizeof *p->x);
+    gaussSeidel(p, ITERATIONS * ITERATIONS);
+    memcpy(work.center, p->x, (size_t)n * sizeof *p->x);
+    return nearest(p, &work, INFINITY);
+  }
   memset(work.center, 0, (size_t)n * sizeof *p->x);
   if (!p->guessed) nearest(p, &work, INFINITY);
   return 0;

@@ -54,9 +54,9 @@ static int solveFrom(CPContact c, sunrealtype h, int persists) {
   ContactProblem *P  = &c->problem;
   sunrealtype factor = 1;
   for (int i = 0; i < P->n; i++) P->x[i] = h * c->load[c->row[i]];
-  P->guessed = 1;
-  int failed = contactRestitution(c, 0, &factor);
-  P->guessed = 0;
+  P->guessed = P->hurries = 1;
+  int failed              = contactRestitution(c, 0, &factor);
+  P->guessed = P->hurries = 0;
   if (failed && persists) factor = 1, failed = contactRestitution(c, 0, &factor);
   for (int i = 0; i < P->n && !failed; i++) c->load[c->row[i]] = P->x[i] / h;
   return failed;
@@ -151,7 +151,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
     }
     if (point->is_held) c->velocity[N] = -h * point->law.force;
   }
-  if (solveFrom(c, h, !c->yields))
+  if (solveFrom(c, h, h <= c->least_h))
     return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law  = &P->law[k];
@@ -269,7 +269,7 @@ int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, c
   sunrealtype h = is_last ? tout - t0 : c->h, error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {
-    c->yields = h > least;
+    c->yields = h > ldexp(least, -CP_MOST_ATTEMPTS);
     goBack(c, y, t);
     flag    = step(c, t0 + h, y, t, function);
     changed = hasChanged(c, c->trial_carries);
