@@ -592,8 +592,8 @@ int treeMotions(Tree *tree) {
   return 0;
 }
 
-void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *by_q,
-                      sunrealtype *by_u) {
+static CP_WIDE void alongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *by_q,
+                                 sunrealtype *by_u) {
   Force f[3];
   Column r;
   for (int l = 0; l < 3; l++)
@@ -607,6 +607,11 @@ void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *
     load3(tree->motion[n + 1].r, &r);
     for (int l = 0; l < 3; l++) toParent(&r, &f[l]);
   }
+}
+
+void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *by_q,
+                      sunrealtype *by_u) {
+  alongMotions(tree, n, end, x, by_q, by_u);
 }
 
 int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *udot, const Wrench *applied,
