@@ -166,11 +166,12 @@ static int createAssembly(Assembly *a, CPMech mech) {
   a->probe     = N_VClone(a->y);
   a->start     = N_VClone(a->y);
   a->mask      = calloc((size_t)b->nv + 1, sizeof *a->mask);
+  a->off       = calloc((size_t)b->nv + 1, 1);
   a->p         = calloc((size_t)b->np + 1, sizeof *a->p);
   a->begin     = calloc((size_t)b->np + 1, sizeof *a->begin);
   if (!b->changed) b->changed = calloc(NOTES, 1);
-  if (!a->x || !a->keep || !a->id || !a->weights || !a->probe || !a->start || !a->mask || !a->p ||
-      !a->begin || !b->changed)
+  if (!a->x || !a->keep || !a->id || !a->weights || !a->probe || !a->start || !a->mask || !a->off ||
+      !a->p || !a->begin || !b->changed)
     return CP_MEM_FAIL;
   b->changed[0]      = '\0';
   b->velocity_change = 0;
@@ -178,6 +179,12 @@ static int createAssembly(Assembly *a, CPMech mech) {
   a->extent = bodiesExtent(b, a->y);
   N_VConst(a->extent > 0 ? fmin(1, calc_ic / (loose * a->extent)) : 1, a->weights);
   bodiesWithoutContacts(b, a->mask);
+  for (int i = 0; i < b->ncontacts; i++) {
+    const Joint *joint = &b->joint[b->contact[i].joint];
+    for (int r = joint->first; r < joint->first + joint->nrows; r++)
+      if (b->contact[i].on != CP_ON_STOP)
+        memset(a->off + b->row[r].first, 1, (size_t)bodiesComponents(b, &b->row[r]));
+  }
   CPEquations e = *CPModelGetEquations(CPMechGetModel(mech));
   e.model_data = b, e.new_data = NULL, e.free_data = NULL, e.free_model_data = NULL;
   a->model = CPModelCreate(&e);
@@ -193,6 +200,7 @@ static void freeAssembly(Assembly *a) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (vectors[i]) N_VDestroy(vectors[i]);
   free(a->mask);
+  free(a->off);
   free(a->p);
   free(a->begin);
 }

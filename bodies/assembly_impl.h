@@ -22,7 +22,8 @@ typedef struct {
   sunrealtype t, extent;
   /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose`; start: another guess */
   N_Vector y, x, keep, id, weights, probe, start;
-  int *mask;              /* [nv] rows of trial */
+  int *mask; /* [nv] rows of trial */
+  char *off; /* [nv] rows that no part of the assembly asks for: those of contacts, but for stops; NULL: none */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
   int redundant;     /* number of dependent rows along the motion of loops that have been mended */
@@ -58,7 +59,9 @@ void bodiesNote(Mechanism *b, const char *line);
 int bodiesOpposite(Mechanism *b, N_Vector y);
 /* The diagonal of the box around all bodies and joints at y. */
 sunrealtype bodiesExtent(Mechanism *b, N_Vector y);
-/* p <- the position rows at y, in the present form */
+/* p <- the position rows at q of b, which is a->b or another form of it; those that are a->off remain */
+int bodiesRowsAt(const Assembly *a, Mechanism *b, const sunrealtype *q, sunrealtype *p);
+/* p <- the position rows at y, in the present form; 0 for those that are a->off */
 int bodiesPositionRows(const Assembly *a, N_Vector y, sunrealtype *p);
 /* Returns the joint, coupler or drive whose rows are violated most at the guess. size: out. */
 const Joint *bodiesMostOpen(const Assembly *a, sunrealtype *size);

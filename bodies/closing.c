@@ -44,10 +44,17 @@ sunrealtype bodiesExtent(Mechanism *b, N_Vector y) {
   return sqrt(sum);
 }
 
+int bodiesRowsAt(const Assembly *a, Mechanism *b, const sunrealtype *q, sunrealtype *p) {
+  if (b->np == 0) return 0;
+  bodiesSkipRows(a->off, b);
+  const int flag = CPModelGetEquations(a->model)->p(a->t, q, p, b);
+  bodiesSkipRows(NULL, b);
+  return flag;
+}
+
 int bodiesPositionRows(const Assembly *a, N_Vector y, sunrealtype *p) {
-  Mechanism *b = a->b;
-  memset(p, 0, (size_t)b->np * sizeof *p);
-  return b->np > 0 ? CPModelGetEquations(a->model)->p(a->t, positionsOf(y), p, b) : 0;
+  memset(p, 0, (size_t)a->b->np * sizeof *p);
+  return bodiesRowsAt(a, a->b, positionsOf(y), p);
 }
 
 const Joint *bodiesMostOpen(const Assembly *a, sunrealtype *size) {

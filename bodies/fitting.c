@@ -137,7 +137,7 @@ static int evaluate(Fit *f, const sunrealtype *q, sunrealtype *r, sunrealtype *J
   Mechanism *b      = &f->b;
   int m             = 0;
   bodiesPoses(b, q, NULL, NULL);
-  if (b->np > 0 && CPModelGetEquations(a->model)->p(a->t, q, a->p, b)) return 1;
+  if (bodiesRowsAt(a, b, q, a->p)) return 1;
   if (J) memset(J, 0, (size_t)f->most * (size_t)f->n * sizeof *J);
   for (int i = 0; i < b->njoints; i++) {
     const Joint *joint = &b->joint[i];
@@ -313,7 +313,7 @@ static void setDriven(Fit *f) {
     const Term *term = bodiesRowTerm(b, row, 0);
     const int k      = row->drive == NONE || !f->a->mask[row->first] ? NONE : term->velocity;
     if (k == NONE || !f->unknown[k]) continue;
-    if (CPModelGetEquations(f->a->model)->p(f->a->t, f->q, f->a->p, &f->b)) return;
+    if (bodiesRowsAt(f->a, &f->b, f->q, f->a->p)) return;
     f->q[term->coordinate] -= f->a->p[row->first] / bodiesShare(b, term);
     f->unknown[k] = 0;
   }

@@ -43,6 +43,7 @@ struct Loops_ {
   int *part; /* [nbodies] a body of the same part: of bodies that loops connect without the ground */
   int *joints;      /* [nbodies] number of the body's joints that are in loops */
   char *used;       /* [njoints] 1: the joint is in a loop */
+  char *off;        /* [nv] 1: the row belongs to none of these */
   int *place;       /* [nv] of a row among those of the part, or NONE */
   int *row, *joint; /* [nv], [njoints] the rows and joints of the part */
   SUNMatrix A;
@@ -103,6 +104,10 @@ static int findLoops(Loops l, const int *mask) {
         l->part[partOf(l, bodyOf(b, row, k))] = partOf(l, memberOf(b, i));
     left += l->used[i];
   }
+  memset(l->off, 1, (size_t)b->nv);
+  for (int i = 0; i < b->njoints; i++)
+    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows && l->used[i]; r++)
+      memset(l->off + b->row[r].first, 0, (size_t)bodiesComponents(b, &b->row[r]));
   return left;
 }
 
@@ -115,6 +120,7 @@ void bodiesFreeLoops(Loops l) {
   free(l->part);
   free(l->joints);
   free(l->used);
+  free(l->off);
   free(l->place);
   free(l->row);
   free(l->joint);
@@ -131,10 +137,12 @@ int bodiesFindLoops(CPModel model, Mechanism *b, const int *mask, sunrealtype ex
   l->part   = calloc((size_t)b->nbodies, sizeof *l->part);
   l->joints = calloc((size_t)b->nbodies, sizeof *l->joints);
   l->used   = calloc((size_t)b->njoints + 1, sizeof *l->used);
+  l->off    = malloc((size_t)b->nv + 1);
   l->joint  = calloc((size_t)b->njoints + 1, sizeof *l->joint);
   l->place  = calloc((size_t)b->nv + 1, sizeof *l->place);
   l->row    = calloc((size_t)b->nv + 1, sizeof *l->row);
-  int flag  = !l->size || !l->part || !l->joints || !l->used || !l->joint || !l->place || !l->row;
+  int flag  = !l->size || !l->part || !l->joints || !l->used || !l->off || !l->joint || !l->place ||
+             !l->row;
   if (!flag && findLoops(l, mask) > 0) {
     SUNMatrix tmpl = CPModelGetEquations(model)->A_tmpl;
     l->A           = tmpl ? SUNMatClone(tmpl)
@@ -397,7 +405,10 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
   if (SUNMatGetID(l->A) == SUNMATRIX_SPARSE)
     memset(SM_DATA_S(l->A), 0, (size_t)SM_NNZ_S(l->A) * sizeof(sunrealtype));
   else SUNMatZero(l->A);
-  if (CPModelGetEquations(l->model)->A(t, q, l->A, b)) return 0;
+  bodiesSkipRows(l->off, b);
+  flag = CPModelGetEquations(l->model)->A(t, q, l->A, b);
+  bodiesSkipRows(NULL, b);
+  if (flag) return 0;
   for (int part = 0; part < b->nbodies && !flag; part++) {
     if (partOf(l, part) != part || l->joints[part] == 0) continue;
     int m, n = 0;
