@@ -1,6 +1,7 @@
 /* The convex hull of points, by the algorithm of C. B. Barber, D. P. Dobkin and H. Huhdanpaa (ACM Trans. Math. Softw. 22, 1996) without
  * its merging: from a tetrahedron on, the point that is farthest outside of a triangle replaces all triangles that it sees by those from
- * the edges around them to the point. Each point that is still outside is in the list of one triangle that it sees.
+ * the edges around them to the point. Each point that is still outside is in the list of one triangle that it sees, from which the others
+ * that it sees are found as their neighbours, so that their number counts, not that of all triangles.
  *
  * What a point sees is one piece only if each triangle is judged by the same points: the normal of a narrow triangle, in doubles, may be
  * wrong by more than the distance. There the sign of the volume in twice the digits decides. */
@@ -15,6 +16,7 @@ const char hull_no_memory[] = "needs more memory than there is";
 
 typedef struct {
   int corner[3], dead;
+  int next[3];           /* the facet on the other side of the edge from corner k to the next one */
   sunrealtype normal[3]; /* outwards, of length 1; of a triangle without an area 0 */
   sunrealtype error;     /* bound of that of distances from it */
 } Facet;
@@ -29,8 +31,10 @@ typedef struct {
   sunrealtype extent, rounding;
   Facet *facet;
   Outside *outside;
-  int (*edge)[2];
-  int nfacets, noutside, nedges;
+  int (*edge)[3]; /* around what a point sees: its ends, and the facet beyond it */
+  int *seen,
+      *first; /* the facets that a point sees; [n] the facet of the newest edge that begins at each point */
+  int nfacets, noutside, nedges, nseen;
 } Work;
 
 static void between(const Work *w, int from, int to, sunrealtype *d) {
@@ -94,7 +98,7 @@ static void areaOf(const Work *w, int a, int b, int c, sunrealtype *n) {
 static int addFacet(Work *w, int a, int b, int c) {
   if (ROOM(w->facet, w->nfacets, 1)) return 1;
   Facet *f = &w->facet[w->nfacets++];
-  *f       = (Facet){.corner = {a, b, c}};
+  *f       = (Facet){.corner = {a, b, c}, .next = {w->nfacets - 1, w->nfacets - 1, w->nfacets - 1}};
   areaOf(w, a, b, c, f->normal);
   const sunrealtype size = length3(f->normal), margin = 16 * SUN_UNIT_ROUNDOFF;
   sunrealtype p[3], q[3];
@@ -144,31 +148,52 @@ static void place(Work *w, int first, int point) {
   if (found) w->outside[w->noutside++] = best;
 }
 
-/* Adds the edge from a to b around what a point sees; edges of two triangles that it sees cancel. */
-static int addEdge(Work *w, int a, int b) {
-  for (int e = 0; e < w->nedges; e++)
-    if (w->edge[e][0] == b && w->edge[e][1] == a) {
-      memcpy(w->edge[e], w->edge[--w->nedges], sizeof *w->edge);
-      return 0;
+/* Lists the facets that a point sees, of which one is given, as dead, and the edges around them. Returns 1 if out of memory. */
+static int look(Work *w, int point, int facet) {
+  w->nedges = w->nseen = 0;
+  if (ROOM(w->seen, w->nseen, 1)) return 1;
+  w->seen[w->nseen++]  = facet;
+  w->facet[facet].dead = 1;
+  for (int i = 0; i < w->nseen; i++)
+    for (int k = 0; k < 3; k++) {
+      const Facet *own = &w->facet[w->seen[i]];
+      const int next   = own->next[k];
+      if (w->facet[next].dead) continue;
+      if (sees(w, next, point)) {
+        if (ROOM(w->seen, w->nseen, 1)) return 1;
+        w->seen[w->nseen++] = next;
+        w->facet[next].dead = 1;
+      } else {
+        if (ROOM(w->edge, w->nedges, 1)) return 1;
+        int *edge = w->edge[w->nedges++];
+        edge[0] = own->corner[k], edge[1] = own->corner[(k + 1) % 3], edge[2] = next;
+      }
     }
-  if (ROOM(w->edge, w->nedges, 1)) return 1;
-  w->edge[w->nedges][0] = a, w->edge[w->nedges++][1] = b;
   return 0;
 }
 
-/* Makes a point a corner. Returns 1 if out of memory. */
-static int takePoint(Work *w, int point) {
+/* Makes facet `to` the neighbour of `facet` beyond the edge that begins at a corner. */
+static void join(Work *w, int facet, int corner, int to) {
+  for (int k = 0; k < 3; k++)
+    if (w->facet[facet].corner[k] == corner) w->facet[facet].next[k] = to;
+}
+
+/* Makes a point a corner. facet: one that it sees. Returns 1 if out of memory. */
+static int takePoint(Work *w, int point, int facet) {
   const int first = w->nfacets, before = w->noutside;
-  w->nedges = 0;
-  for (int f = 0; f < first; f++) {
-    Facet *seen = &w->facet[f];
-    if (seen->dead || !sees(w, f, point)) continue;
-    seen->dead = 1;
-    for (int k = 0; k < 3; k++)
-      if (addEdge(w, seen->corner[k], seen->corner[(k + 1) % 3])) return 1;
+  if (look(w, point, facet)) return 1;
+  for (int e = 0; e < w->nedges; e++) {
+    const int *edge = w->edge[e];
+    if (addFacet(w, edge[0], edge[1], point)) return 1;
+    join(w, first + e, edge[0], edge[2]);
+    join(w, edge[2], edge[1], first + e);
+    w->first[edge[0]] = first + e;
   }
-  for (int e = 0; e < w->nedges; e++)
-    if (addFacet(w, w->edge[e][0], w->edge[e][1], point)) return 1;
+  for (int e = 0; e < w->nedges; e++) {
+    const int end = w->edge[e][1], next = w->first[end];
+    join(w, first + e, end, next);
+    join(w, next, point, first + e);
+  }
   w->noutside = 0;
   for (int i = 0; i < before; i++) {
     const Outside own = w->outside[i];
@@ -187,12 +212,18 @@ static int build(Work *w, int n, int most, const int *start, int *ncorners) {
   for (int f = 0; f < 4; f++)
     if (addFacet(w, start[faces[f][0]], start[faces[f][flip ? 2 : 1]], start[faces[f][flip ? 1 : 2]]))
       return 1;
+  for (int f = 0; f < 4; f++) /* The neighbour beyond an edge has it the other way round. */
+    for (int g = 0; g < 4; g++)
+      for (int k = 0; k < 9; k++)
+        if (w->facet[f].corner[k / 3] == w->facet[g].corner[(k + 1) % 3] &&
+            w->facet[f].corner[(k / 3 + 1) % 3] == w->facet[g].corner[k % 3])
+          w->facet[f].next[k / 3] = g;
   for (int i = 0; i < n; i++) place(w, 0, i);
   for (*ncorners = 4; w->noutside > 0 && (most == 0 || *ncorners < most); ++*ncorners) {
     const Outside *farthest = &w->outside[0];
     for (int i = 1; i < w->noutside; i++)
       if (w->outside[i].far > farthest->far) farthest = &w->outside[i];
-    if (takePoint(w, farthest->point)) return 1;
+    if (takePoint(w, farthest->point, farthest->facet)) return 1;
   }
   return 0;
 }
@@ -207,13 +238,14 @@ const char *hullOf(const sunrealtype (*x)[3], int n, int most, Hull *hull) {
   w.extent   = extent;
   w.rounding = SUN_RCONST(1e-12) * extent;
   w.outside  = malloc((size_t)n * sizeof *w.outside);
-  int failed = !w.outside || build(&w, n, most, start, &hull->ncorners);
+  w.first    = malloc((size_t)n * sizeof *w.first);
+  int failed = !w.outside || !w.first || build(&w, n, most, start, &hull->ncorners);
   for (int f = 0; f < w.nfacets && !failed; f++) {
     if (w.facet[f].dead) continue;
     if ((failed = ROOM(hull->triangle, hull->ntriangles, 1))) break;
     memcpy(hull->triangle[hull->ntriangles++], w.facet[f].corner, sizeof *hull->triangle);
   }
   if (failed) free(hull->triangle), *hull = (Hull){0};
-  free(w.facet), free(w.outside), free(w.edge);
+  free(w.facet), free(w.outside), free(w.edge), free(w.seen), free(w.first);
   return failed ? hull_no_memory : NULL;
 }
