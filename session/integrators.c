@@ -197,34 +197,40 @@ static int isLimited(CPSession s, sunrealtype h) {
 /* Is the rank of A lower at the start than beside it? There the angle between constraints is as narrow as the first step is short, and
  * multistep methods, which begin with order one, need very short ones: DOP853 begins, and gives way to them as BS32 does. Beside: at a
  * distance whose square is roundoff, and so is the violation of the constraints on the straight way to there; or where rows that
- * are redundant hide such narrow angles, at one that is its root. Where f fails at the start, so will the run. */
+ * are redundant hide such narrow angles, at one that is its root. Returns a negative code if a function of the model fails. */
 static int startsSingular(CPSession s) {
   CPMechOutput there = CP_INIT(CPMechOutput), beside = CP_INIT(CPMechOutput);
-  if (scaleOf(s) || rightHandSide(s, s->y, s->work[1])) return 0;
+  int flag = scaleOf(s);
+  if (!flag) flag = rightHandSide(s, s->y, s->work[1]);
+  if (!flag) flag = CPMechEvaluate(s->mech, s->t, s->y, &there);
+  if (flag) return flag < 0 ? flag : 0;
   const N_Vector f = s->work[1], x = s->work[3];
   const sunrealtype part = s->sign * sizeOf(s, s->y, x) / sizeOf(s, f, x);
   sunrealtype distance   = sqrt(DBL_EPSILON);
-  if (!isfinite(part) || CPMechEvaluate(s->mech, s->t, s->y, &there)) return 0;
-  for (int k = 0; k < 2 && beside.rank <= there.rank; k++, distance = sqrt(distance)) {
+  beside.rank            = there.rank; /* -1 with operators */
+  for (int k = 0; k < 2 && isfinite(part) && there.rank >= 0 && beside.rank <= there.rank; k++) {
     N_VLinearSum(1.0, s->y, distance * part, f, x);
-    if (CPMechEvaluate(s->mech, s->t, x, &beside)) return 0;
+    flag = CPMechEvaluate(s->mech, s->t, x, &beside);
+    if (flag) return flag < 0 ? flag : 0;
+    distance = sqrt(distance);
   }
   return beside.rank > there.rank;
 }
 
-void sessionFirstMethod(CPSession s) {
+int sessionFirstMethod(CPSession s) {
   CPMechSuggestion found = CP_INIT(CPMechSuggestion);
   s->unjudged = s->looks_stiff = 0;
   s->longer[0] = '\0', s->shortens = s->lengthens = 0;
-  s->too_long = INFINITY, s->t_start = s->t;
+  s->too_long = INFINITY, s->t_start = s->t, s->excess = 0;
   snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
   /* If this fails, so will the run, which then reports the reason. */
   if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
     snprintf(s->now, sizeof s->now, "%s", found.method);
-  if (s->mech && isMultistep(s->now) && startsSingular(s)) {
-    strcpy(s->longer, s->now);
-    strcpy(s->now, "DOP853");
-  }
+  if (!s->mech || !isMultistep(s->now)) return CP_SUCCESS;
+  const int singular = startsSingular(s);
+  if (singular < 0) return sessionPassOn(s, singular, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
+  if (singular) strcpy(s->longer, s->now), strcpy(s->now, "DOP853");
+  return CP_SUCCESS;
 }
 
 /* *method <- the method for the steps to come, or NULL if it does not change. Returns 0 or CP_MEM_FAIL: other failures

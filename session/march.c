@@ -125,7 +125,7 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   s->before = (CPIntegratorStats){0};
   N_VScale(1.0, y, s->y);
   flag = startSources(s, __func__);
-  if (!flag) sessionFirstMethod(s);
+  if (!flag) flag = sessionFirstMethod(s);
   if (!flag) flag = sessionCreateIntegrator(s, __func__);
   if (flag < 0) return refused(s, flag);
   sessionPause(s);

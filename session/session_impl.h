@@ -121,8 +121,8 @@ int sessionCreateIntegrator(CPSession s, const char *function);
 void sessionFreeIntegrator(CPSession s);
 /* Restarts it at (t, y), where a segment ends. Returns the same. */
 int sessionRestart(CPSession s, const char *function);
-/* Sets s->now to the method for the start. */
-void sessionFirstMethod(CPSession s);
+/* Sets s->now to the method for the start. Returns 0 or a negative code, which has been reported. */
+int sessionFirstMethod(CPSession s);
 /* Gives the integrator the session's tolerances. */
 int sessionTolerances(CPSession s);
 /* Before a step: judges the method from time to time, and replaces it. */
