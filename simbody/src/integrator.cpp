@@ -41,7 +41,7 @@ const int ORDER_ON_Z = 3;
 /* Where stability limits the steps of Adams, its order falls, since lower orders are stable for longer steps: with one correction the
  * orders 1 to 5 are stable on the negative axis up to h rho = 0.67, 0.5, 0.29, 0.16 and 0.09. (The code DE of Shampine and
  * Gordon, Computer Solution of Ordinary Differential Equations, 1975, counts 50 steps of low order in a row, too.) */
-const int LOW_ORDER     = 3;
+const int LOW_ORDER     = 4;
 const long FIRST_JUDGED = 50;
 /* From this accuracy on fixed-point iteration may pay for Adams, and Auto begins with Adams, which takes
  * the fewest realizations there (guide, "OpenSim and Simbody"). */
