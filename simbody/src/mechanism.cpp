@@ -622,8 +622,10 @@ CPEquations Mechanism::equations(const State &state, double tolerance) {
   model.nq = nq, model.nu = nu, model.nz = nz, model.np = np;
   model.nv = nv + int(driven.size()), model.na = na + int(driven.size() + pushed.size());
   model.udot = Functions::udot;
-  model.M    = Functions::massMatrix;
-  model.f    = Functions::forces;
+  /* Terms cancel in the entries of A, which are those of coordinates of joints: the roundoff of a row is not that of its entries. */
+  model.typical = 1.0;
+  model.M       = Functions::massMatrix;
+  model.f       = Functions::forces;
   if (nz) model.zdot = Functions::zdot;
   if (np) model.p = Functions::positions;
   if (model.nv) model.v = Functions::velocities;
