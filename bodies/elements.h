@@ -110,7 +110,16 @@ typedef enum {
   SHAPES_UNKNOWN,
   SHAPES_NO_MEMORY
 } Touching;
-Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth);
+/* Of shapes that begin in each other, by which one of them must move in its body, in the axes of the body, to touch the other one; depth:
+ * the length of `by`, 0 if they are not in each other */
+typedef struct {
+  int shape;
+  sunrealtype depth, by[3];
+} Overlap;
+Touching bodiesTouching(const Mechanism *m, int a, int b, Overlap *overlap);
+/* Adds a copy of a shape that is moved in its body by a vector in the axes of the body. Returns its index, or an error code that has
+ * been reported. */
+int bodiesMovedShape(CPBodies b, int shape, const char *name, const sunrealtype *by);
 /* Adds a contact of two shapes. Returns the index of its first part, or an error code that has been reported. */
 int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact);
 /* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code

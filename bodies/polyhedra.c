@@ -96,9 +96,9 @@ static int sideOf(const Polyhedron *p, const PolyEdge *edge, const sunrealtype *
 }
 
 /* The largest separation across two edges, where a normal of A and minus a normal of B are across both: the edges of the difference of
- * both polyhedra (D. Gregorius, Game Developers Conference 2013) */
-static sunrealtype acrossEdges(const Placed p[2]) {
-  sunrealtype most = -INFINITY, e[2][3], in_a[3], in_b[3], n[3], w[3], x[2][3];
+ * both polyhedra (D. Gregorius, Game Developers Conference 2013). along [3]: out, its unit normal, from A to B, if it is larger than most */
+static sunrealtype acrossEdges(const Placed p[2], sunrealtype most, sunrealtype *along) {
+  sunrealtype e[2][3], in_a[3], in_b[3], n[3], w[3], x[2][3];
   for (int i = 0; i < p[0].is->nedges; i++) {
     const PolyEdge *a = &p[0].is->edge[i];
     turned(&p[0], a->e, e[0]), placed(&p[0], a->x, x[0]), turnedBack(&p[1], e[0], in_b);
@@ -115,8 +115,11 @@ static sunrealtype acrossEdges(const Placed p[2]) {
       if (!(sine > parallel)) continue; /* Normals of faces are as good there. */
       placed(&p[1], b->x, x[1]);
       for (int k = 0; k < 3; k++) w[k] = x[1][k] - x[0][k];
-      const sunrealtype gap = dot3(n, w) / sine;
-      most = fmax(most, own == 2 && other == 2 ? fabs(gap) : (own == 2 ? other : own) * gap);
+      const sunrealtype across = dot3(n, w);
+      const int sense          = own != 2 ? own : other != 2 ? other : across < 0 ? -1 : 1;
+      if (!(sense * across / sine > most)) continue;
+      most = sense * across / sine;
+      for (int k = 0; k < 3; k++) along[k] = sense * n[k] / sine;
     }
   }
   return most;
@@ -125,15 +128,19 @@ static sunrealtype acrossEdges(const Placed p[2]) {
 /* The distance of two cores that are apart, whose nearest points are those of two of their features */
 static sunrealtype distance(const Placed p[2]);
 
-sunrealtype polyhedraSeparation(const Placed p[2]) {
-  sunrealtype most = -INFINITY, n[3];
+sunrealtype polyhedraSeparation(const Placed p[2], sunrealtype *along) {
+  sunrealtype most = -INFINITY, n[3], best[3] = {0, 0, 0};
   for (int side = 0; side < 2; side++)
     for (int f = 0; f < p[side].is->nfaces && p[!side].is->nvertices > 0; f++) {
       turned(&p[side], p[side].is->face[f].normal, n);
-      most = fmax(most, least(&p[!side], n) - heightOf(&p[side], f, n));
+      const sunrealtype gap = least(&p[!side], n) - heightOf(&p[side], f, n);
+      if (!(gap > most)) continue;
+      most = gap;
+      for (int k = 0; k < 3; k++) best[k] = side ? -n[k] : n[k];
     }
   /* Hulls of files have thousands of edges, and most pairs are apart. */
-  if (!(most > 0)) most = fmax(most, acrossEdges(p));
+  if (!(most > 0)) most = acrossEdges(p, most, best);
+  if (along) memcpy(along, best, sizeof best);
   const sunrealtype skin = p[0].is->skin + p[1].is->skin;
   return (most > 0 && skin > 0 ? distance(p) : most) - skin;
 }

@@ -71,8 +71,9 @@ void polyhedronFree(Polyhedron *p);
 /* The place of a polyhedron, whose shape has this side, on a body at this pose */
 Placed polyhedronPlaced(const Polyhedron *p, const Side *side, const Pose *pose);
 /* The largest separation of two polyhedra along a normal of a face, or, if that is not positive, across two edges: at most their distance;
- * below 0, minus their depth (the theorem of separating axes). With skins that are apart, their distance. */
-sunrealtype polyhedraSeparation(const Placed p[2]);
+ * below 0, minus their depth (the theorem of separating axes). With skins that are apart, their distance. along [3]: out, or NULL, the
+ * unit normal of the largest separation, from A to B */
+sunrealtype polyhedraSeparation(const Placed p[2], sunrealtype *along);
 /* touch [*room], which is made larger where necessary: out, what may touch if points move by less than `reach`. Returns the number, or
  * NONE if out of memory. */
 int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch **touch, int *room);

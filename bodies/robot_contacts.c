@@ -50,20 +50,53 @@ static int shapeOf(Robot *r, RobotGeom *g) {
   return failed;
 }
 
+/* The length of the shape's largest half axis; a plane has no end */
+static sunrealtype sizeOf(const Shape *s) {
+  return s->kind == CP_SHAPE_PLANE ? INFINITY : fmax(s->half[0], fmax(s->half[1], s->half[2]));
+}
+
+/* How two shapes [2] begin. Of those that are in each other by a small part of the smaller one, a copy takes the place of one, moved so
+ * that it touches the other one; depth: out. Returns 1 after a message. */
+static int separate(Robot *r, const xmlNode *at, int *shape, Touching *touching, sunrealtype *depth) {
+  static const sunrealtype little = SUN_RCONST(0.01);
+  const Mechanism *m              = &r->bodies->m;
+  char unique[128], base[128];
+  Overlap overlap;
+  *touching = bodiesTouching(m, shape[0], shape[1], &overlap);
+  *depth    = overlap.depth;
+  if (*touching != SHAPES_INSIDE ||
+      *depth > little * fmin(sizeOf(&m->shape[shape[0]]), sizeOf(&m->shape[shape[1]])))
+    return 0;
+  snprintf(base, sizeof base, "%s", m->text + m->shape[overlap.shape].name);
+  int *moved = &shape[shape[0] != overlap.shape];
+  if (robotUnique(r, at, base, "", unique) ||
+      robotRefused(r, at, *moved = bodiesMovedShape(r->bodies, *moved, unique, overlap.by)))
+    return 1;
+  *touching = bodiesTouching(m, shape[0], shape[1], &overlap);
+  return 0;
+}
+
 /* Adds the contact of two geoms with this friction, or tells that it is left out. */
 static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunrealtype friction) {
   const Mechanism *m = &r->bodies->m;
   char unique[128], base[128];
   sunrealtype depth;
+  Touching touching;
   for (int k = 0; k < 2 && a->kind >= 0 && b->kind >= 0; k++)
     if (shapeOf(r, k ? b : a)) return 1;
   if (a->kind < 0 || b->kind < 0)
     return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
-  char one[128], other[128]; /* copies: the names of the mechanism move as it gets more */
-  snprintf(one, sizeof one, "%s", m->text + m->shape[a->shape].name);
-  snprintf(other, sizeof other, "%s", m->text + m->shape[b->shape].name);
-  switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
-  case SHAPES_APART: break;
+  int shape[2] = {a->shape, b->shape};
+  if (separate(r, at, shape, &touching, &depth)) return 1;
+  switch (touching) {
+  case SHAPES_APART:
+    if (depth > 0 &&
+        robotTell(r, at, CHANGED,
+                  "the contact of %.50s and %.50s, which begin %.3g m in each other, to one in "
+                  "which they touch",
+                  nameOf(r, a), nameOf(r, b), (double)depth))
+      return 1;
+    break;
   case SHAPES_NO_MEMORY: return robotWrong(r, at, "no memory");
   case SHAPES_UNKNOWN:
     return robotNote(r, at, "contacts of boxes and meshes with cylinders and ellipsoids");
@@ -79,6 +112,9 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   snprintf(base, sizeof base, "%.44s_%.44s", nameOf(r, b),
            r->place[a->place].link == GROUND && !a->name ? "world" : nameOf(r, a));
   if (robotUnique(r, at, base, "", unique)) return 1;
+  char one[128], other[128]; /* copies: the names of the mechanism move as it gets more */
+  snprintf(one, sizeof one, "%s", m->text + m->shape[shape[0]].name);
+  snprintf(other, sizeof other, "%s", m->text + m->shape[shape[1]].name);
   const CPBodyContact contact = {CP_NEW_CONTACT(unique), .a = one, .b = other, .on = CP_ON_SHAPE,
                                  .law = {.mu = friction}};
   return robotRefused(r, at, CPBodiesAdd(r->bodies, &contact.head, NULL));

@@ -96,10 +96,19 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
   return n;
 }
 
+/* Shape a is `depth` in another one along n, which leads towards that, in the axes of a. */
+static void overlaps(const Mechanism *m, const Shape *a, sunrealtype depth, const sunrealtype *n,
+                     Overlap *overlap) {
+  const Side *side = &m->pair[a->pair].side[1];
+  *overlap         = (Overlap){.shape = (int)(a - m->shape), .depth = depth};
+  for (int k = 0; k < 3; k++) add3(-depth * n[k], side->axis[k], overlap->by);
+}
+
 /* bodiesTouching of polyhedra: along the axis that separates them most */
 static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
-                                  sunrealtype rounding, sunrealtype *depth) {
+                                  sunrealtype rounding, Overlap *overlap) {
   Placed p[2];
+  sunrealtype along[3], n[3] = {0, 0, 0};
   Polyhedron own[2] = {{0}};
   int failed        = 0;
   for (int side = 0; side < 2; side++) {
@@ -113,20 +122,21 @@ static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2
   add3(-1, p[0].x, between);
   const sunrealtype size  = fmax(own[0].size, own[1].size),
                     balls = length3(between) - own[0].radius - own[1].radius,
-                    gap   = failed || balls > 0 ? 0 : polyhedraSeparation(p);
-  *depth                  = gap < -rounding * size ? -gap : 0;
+                    gap   = failed || balls > 0 ? 0 : polyhedraSeparation(p, along);
+  const int is_inside     = gap < -rounding * size;
+  for (int i = 0; i < 3 && is_inside; i++) add3(along[i], p[0].R[i], n);
+  if (is_inside) overlaps(m, shape[0], -gap, n, overlap);
   for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
-  if (failed) return SHAPES_NO_MEMORY;
-  return *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
+  return failed ? SHAPES_NO_MEMORY : is_inside ? SHAPES_INSIDE : SHAPES_APART;
 }
 
-Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
+Touching bodiesTouching(const Mechanism *m, int a, int b, Overlap *overlap) {
   static const sunrealtype rounding = SUN_RCONST(1e-9);
   const Shape *shape[2]             = {&m->shape[a], &m->shape[b]};
   Touching touching                 = SHAPES_APART;
-  *depth                            = 0;
+  *overlap                          = (Overlap){.depth = 0};
   if (order(shape)) return SHAPES_UNKNOWN;
-  if (meetings(shape)) return polyhedraTouching(m, shape, rounding, depth);
+  if (meetings(shape)) return polyhedraTouching(m, shape, rounding, overlap);
   for (int i = 0, n = 1; i < n; i++) {
     sunrealtype gap, point[3], normal[3], t[2][3], size = 0;
     Pair pair;
@@ -140,16 +150,31 @@ Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
     for (int side = 0; side < 2; side++)
       for (int k = 0; k < 3; k++)
         size = fmax(size, fabs(pair.solid[side].half[k]) + pair.solid[side].skin);
-    if (gap < -rounding * fmax(size, length3(point)) && -gap > *depth) *depth = -gap;
+    if (gap < -rounding * fmax(size, length3(point)) && -gap > overlap->depth)
+      overlaps(m, shape[0], -gap, normal, overlap);
   }
-  return *depth > 0 ? SHAPES_INSIDE : touching;
+  return overlap->depth > 0 ? SHAPES_INSIDE : touching;
+}
+
+int bodiesMovedShape(CPBodies b, int shape, const char *name, const sunrealtype *by) {
+  Mechanism *m = &b->m;
+  int flag     = bodiesCheckName(b, name, 0);
+  if (flag) return flag;
+  if (ROOM(m->pair, m->npairs, 1) || ROOM(m->shape, m->nshapes, 1)) return bodiesNoMemory(b, name);
+  const int i = m->nshapes++;
+  m->shape[i] = m->shape[shape], m->pair[m->npairs] = m->pair[m->shape[shape].pair];
+  m->shape[i].name = bodiesTakeName(b, name, NAME_SHAPE, i);
+  m->shape[i].pair = m->npairs;
+  polyhedronShare(m->shape[i].mesh);
+  add3(1, by, m->pair[m->npairs++].side[1].point);
+  return i;
 }
 
 /* Finds the shapes, a plane first, and checks that they are apart. Returns 0 or an error code that has been reported. */
 static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, const Shape *shape[2]) {
   const char *names[2] = {c->a, c->b};
   char more[SUGGESTION];
-  sunrealtype depth;
+  Overlap overlap;
   int index[2];
   if (b->m.space.dimension == 2)
     return refused(b, CP_NOT_SUPPORTED, "%s: contacts of shapes are those in space", name);
@@ -164,7 +189,7 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
   if (b->m.pair[shape[0]->pair].side[1].body == b->m.pair[shape[1]->pair].side[1].body)
     return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" are shapes of the same body",
                    name, c->a, c->b);
-  switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
+  switch (bodiesTouching(&b->m, index[0], index[1], &overlap)) {
   case SHAPES_APART: break;
   case SHAPES_NO_MEMORY: return bodiesNoMemory(b, name);
   case SHAPES_UNKNOWN:
@@ -175,7 +200,7 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
         name, c->a, c->b);
   case SHAPES_INSIDE:
     return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
-                   name, c->a, c->b, (double)depth);
+                   name, c->a, c->b, (double)overlap.depth);
   case SHAPES_UNCLEAR:
     return refused(b, CP_ILL_INPUT,
                    "%s: \"%.100s\" and \"%.100s\" begin in each other, so deep that they have no "

@@ -337,7 +337,7 @@ static int choose(Meetings *all, Meet *meet, int only) {
   c->nearness = BALLS_APART, c->left = balls;
   memcpy(c->at.x, d, sizeof d);
   if (balls < meet->reach) {
-    c->nearness = APART, c->left = polyhedraSeparation(p);
+    c->nearness = APART, c->left = polyhedraSeparation(p, NULL);
     c->at = p[1];
   }
   if (c->left < meet->reach) {

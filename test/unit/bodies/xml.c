@@ -687,6 +687,51 @@ START_TEST(geoms_touch_each_other_and_the_world) {
 }
 END_TEST
 
+/* Shapes that begin in each other by less than a hundredth of their size touch: a copy of one is moved by the depth, which is told. Places
+ * are computed by hand: the floor is 0.0005 m and 0.0004 m lower, the upper part of the block below 0.0015 m, and the ball 0.0004 m away
+ * from the other one. */
+START_TEST(shapes_that_begin_a_little_in_each_other_touch) {
+  static const struct {
+    const char *name;
+    double at[3];
+  } want[] = {{"floor_shape_2", {0, 0, -0.0005}},
+              {"floor_shape_3", {0, 0, -0.0004}},
+              {"below_shape_2", {1, 0, 0.1981}},
+              {"ball_shape_2", {-0.00024, 0, 0.09918}}};
+  CPMech mech;
+  MessageLog log = {0};
+  CPBodies b     = read_good(
+          "<mujoco><worldbody><geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>"
+              "<body name=\"a\" pos=\"0 0 0.0995\"><freejoint/><geom name=\"ball\" size=\"0.1\"/></body>"
+              "<body name=\"b\" pos=\"1 0 0.1996\" euler=\"90 0 0\"><freejoint/><geom name=\"below\" "
+              "type=\"box\" size=\"0.1 0.2 0.1\"/></body>"
+              "<body name=\"c\" pos=\"1 0 0.5981\" euler=\"0 0 30\"><freejoint/><geom name=\"above\" "
+              "type=\"box\" size=\"0.1 0.1 0.2\"/></body>"
+              "<body name=\"d\" pos=\"0.11976 0 0.25918\"><freejoint/><geom name=\"other\" "
+              "size=\"0.1\"/></body></worldbody></mujoco>");
+  ck_assert_mentions(file.remarks,
+                     "changed: the contact of ball and other, which begin 0.0004 m in "
+                     "each other, to one in which they touch\n");
+  ck_assert_msg(build_mech(b, &mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  int seen   = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++)
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+      sunrealtype frame[12];
+      if (strcmp(thing_at(b, CP_SHAPE, i).name, want[k].name)) continue;
+      ck_assert_int_eq(CPMechGetPoints(mech, CP_SHAPE, i, y, frame), CP_SUCCESS);
+      for (int j = 0; j < 3; j++) ck_assert_double_eq_tol(frame[j], want[k].at[j], 1e-15);
+      seen++;
+    }
+  ck_assert_int_eq(seen, 4);
+  ck_assert_str_eq(file.notes, "");
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* Meshes touch as their convex hulls: scaled, moved by refpos, with maxhullvert corners at most, also in pairs of what touches nothing else. A missing file is no error where no mass
  * comes from it, and what is plane has no hull. */
 START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
@@ -1247,6 +1292,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
   tcase_add_test(tc, geoms_touch_each_other_and_the_world);
+  tcase_add_test(tc, shapes_that_begin_a_little_in_each_other_touch);
   tcase_add_test(tc, meshes_of_mjcf_touch_as_their_hulls);
   tcase_add_loop_test(tc, hollows_of_meshes_are_told, 0, 2);
   tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
