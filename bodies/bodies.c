@@ -2,6 +2,7 @@
 #include "files.h"
 #include "following.h"
 #include "formulas.h"
+#include "hull.h"
 #include "polyhedra.h"
 #include "ropes.h"
 #include "tree.h"
@@ -211,6 +212,7 @@ static int readPoints(CPBodies b, const CPShape *shape, Mesh **mesh, sunrealtype
   int flag = bodiesCheckFinite(b, shape->head.name, "points", shape->points, 3 * shape->npoints);
   if (flag) return flag;
   const char *wrong = polyhedronMesh(shape->points, shape->npoints, mesh, centre, half);
+  if (wrong == hull_no_memory) return bodiesNoMemory(b, shape->head.name);
   return wrong ? refused(b, CP_ILL_INPUT, "%s: the mesh %s", shape->head.name, wrong) : CP_SUCCESS;
 }
 

@@ -317,7 +317,7 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
                                        "signed distances"};
   Robot *r                          = m->r;
   sunrealtype bit = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
-  RobotGeom g = {.node = n, .name = robotText(n, "name"), .kind = -1, .body = m->here, .shape = -1};
+  RobotGeom g = {.node = n, .name = robotText(n, "name"), .kind = -1, .body = m->here};
   if (mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &bit) ||
       mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity) ||
       mjcfNumbers(m, n, "geom", class_, "condim", 1, 1, &dimensions) ||

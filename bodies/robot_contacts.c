@@ -27,26 +27,65 @@ static int readPoints(Robot *r, RobotGeom *g, MeshHull *hull) {
                    "the shape of %.60s, which is not convex, to its convex hull", nameOf(r, g));
 }
 
-/* Gives a geom its shape in the mechanism when it first needs one, if it has one. Returns 1 after a message. */
-static int shapeOf(Robot *r, RobotGeom *g) {
-  if (g->shape >= 0) return 0;
+static int isRound(const RobotGeom *g) {
+  return g->kind == CP_SHAPE_CYLINDER || g->kind == CP_SHAPE_ELLIPSOID;
+}
+
+/* The corners of a polyhedron within a cylinder, whose faces at the ends it has, or within an ellipsoid: on meridians and parallels that
+ * are an angle 2 d apart. Returns 1 after a message. */
+static int facetsOf(Robot *r, const RobotGeom *g, MeshHull *hull, sunrealtype *off) {
+  static const int sides = 16;
+  const int is_cylinder = g->kind == CP_SHAPE_CYLINDER, rings = is_cylinder ? 2 : sides / 2 + 1;
+  const sunrealtype *size = g->size, d = 4 * atan(SUN_RCONST(1.0)) / sides,
+                    half[3] = {size[0], size[!is_cylinder], is_cylinder ? size[2] / 2 : size[2]};
+  sunrealtype *x = hull->point = malloc((size_t)(3 * rings * sides) * sizeof *x);
+  if (!x) return robotWrong(r, g->node, "no memory");
+  for (int i = 0; i < rings; i++) {
+    const int is_pole     = !is_cylinder && (i == 0 || i == rings - 1);
+    const sunrealtype rho = is_cylinder ? 1
+                            : is_pole   ? 0
+                                        : sin(2 * d * i),
+                      z   = is_cylinder ? 2 * i - 1 : -cos(2 * d * i);
+    for (int k = 0; k < (is_pole ? 1 : sides); k++, x += 3)
+      x[0] = rho * cos(2 * d * k) * half[0], x[1] = rho * sin(2 * d * k) * half[1],
+      x[2] = z * half[2];
+  }
+  hull->npoints = (int)(x - hull->point) / 3;
+  *off          = is_cylinder ? (1 - cos(d)) * half[0]
+                              : sin(d) * sin(d) * fmax(half[0], fmax(half[1], half[2]));
+  return 0;
+}
+
+/* Gives a geom its shape in the mechanism when it first needs one, if it has one; or, if has_facets is set, that of a polyhedron.
+ * shape: out. Returns 1 after a message. */
+static int shapeOf(Robot *r, RobotGeom *g, int has_facets, int *shape) {
+  const int is_own   = !has_facets || !isRound(g);
+  int *index         = is_own ? &g->shape : &g->facets;
   const Place *place = &r->place[g->place];
   const char *body   = place->link == GROUND ? "ground" : r->link[place->link].name;
   char unique[128];
   MeshHull hull = {0};
-  CPShape shape = {.kind = (CPShapeKind)g->kind,
+  CPShape new   = {.kind = is_own ? (CPShapeKind)g->kind : CP_SHAPE_MESH,
                    .body = body,
                    .in   = CP_IN_BODIES,
                    .size = {g->size[0], g->size[1], g->size[2]}};
-  int failed    = g->kind == CP_SHAPE_MESH && readPoints(r, g, &hull);
-  if (g->kind >= 0 && !failed) {
-    shape.points = hull.point, shape.npoints = hull.npoints;
-    failed = robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique);
-    shape.head = (CPElement)CP_NEW_SHAPE(unique);
-    robotMarker(r, place, &shape.on);
-    failed = failed || robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape));
+  int failed    = *index >= 0                ? 0
+                  : !is_own                  ? facetsOf(r, g, &hull, &g->off)
+                  : g->kind == CP_SHAPE_MESH ? readPoints(r, g, &hull)
+                                             : 0;
+  if (*index < 0 && g->kind >= 0 && !failed) {
+    new.points = hull.point, new.npoints = hull.npoints;
+    failed   = robotUnique(r, g->node, g->name ? g->name : body,
+                         !is_own   ? "_facets"
+                           : g->name ? "_shape"
+                                     : "_geom",
+                           unique);
+    new.head = (CPElement)CP_NEW_SHAPE(unique);
+    robotMarker(r, place, &new.on);
+    failed = failed || robotRefused(r, g->node, CPBodiesAdd(r->bodies, &new.head, index));
   }
   free(hull.point);
+  *shape = *index;
   return failed;
 }
 
@@ -80,16 +119,28 @@ static int separate(Robot *r, const xmlNode *at, int *shape, Touching *touching,
 static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunrealtype friction) {
   const Mechanism *m = &r->bodies->m;
   char unique[128], base[128];
+  RobotGeom *of[2] = {a, b};
   sunrealtype depth;
-  Touching touching;
-  for (int k = 0; k < 2 && a->kind >= 0 && b->kind >= 0; k++)
-    if (shapeOf(r, k ? b : a)) return 1;
-  if (a->kind < 0 || b->kind < 0)
-    return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
-  int shape[2] = {a->shape, b->shape};
-  if (separate(r, at, shape, &touching, &depth)) return 1;
+  Touching touching = SHAPES_UNKNOWN;
+  int shape[2], has_facets = -1;
+  /* Round shapes touch no polyhedra, and not with flat faces that are parallel to others. */
+  while ((touching == SHAPES_UNKNOWN || touching == SHAPES_UNCLEAR) &&
+         ++has_facets <= (isRound(a) || isRound(b))) {
+    for (int k = 0; k < 2 && a->kind >= 0 && b->kind >= 0; k++)
+      if (shapeOf(r, of[k], has_facets, &shape[k])) return 1;
+    if (a->kind < 0 || b->kind < 0)
+      return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
+    if (separate(r, at, shape, &touching, &depth)) return 1;
+  }
   switch (touching) {
   case SHAPES_APART:
+    for (int k = 0; k < 2 && has_facets; k++)
+      if (isRound(of[k]) &&
+          robotTell(r, of[k]->node, CHANGED,
+                    "the shape of %.50s, where it meets boxes and meshes or lies flat, to a "
+                    "polyhedron within it, by at most %.3g m",
+                    nameOf(r, of[k]), (double)of[k]->off))
+        return 1;
     if (depth > 0 &&
         robotTell(r, at, CHANGED,
                   "the contact of %.50s and %.50s, which begin %.3g m in each other, to one in "
@@ -98,16 +149,13 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
       return 1;
     break;
   case SHAPES_NO_MEMORY: return robotWrong(r, at, "no memory");
-  case SHAPES_UNKNOWN:
-    return robotNote(r, at, "contacts of boxes and meshes with cylinders and ellipsoids");
+  case SHAPES_UNKNOWN: return robotNote(r, at, "contacts of planes with planes");
   case SHAPES_INSIDE:
     return robotNote(r, at, "the contact of %.50s and %.50s, which begin %.3g m in each other",
                      nameOf(r, a), nameOf(r, b), (double)depth);
   case SHAPES_UNCLEAR:
-    return robotNote(
-        r,
-        at, "the contact of %.50s and %.50s, which begin deep in each other, or with parallel flat faces",
-        nameOf(r, a), nameOf(r, b));
+    return robotNote(r, at, "the contact of %.50s and %.50s, which begin deep in each other",
+                     nameOf(r, a), nameOf(r, b));
   }
   snprintf(base, sizeof base, "%.44s_%.44s", nameOf(r, b),
            r->place[a->place].link == GROUND && !a->name ? "world" : nameOf(r, a));
@@ -127,9 +175,10 @@ int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction) 
 int robotGeom(Robot *r, const RobotGeom *g, const Place *place) {
   if (ROOM(r->place, r->nplaces, 1) || ROOM(r->geom, r->ngeoms, 1))
     return robotWrong(r, g->node, "no memory");
-  r->geom[r->ngeoms]         = *g;
-  r->geom[r->ngeoms++].place = r->nplaces;
-  r->place[r->nplaces++]     = *place;
+  RobotGeom *new = &r->geom[r->ngeoms++];
+  *new           = *g;
+  new->place = r->nplaces, new->shape = new->facets = -1;
+  r->place[r->nplaces++] = *place;
   return 0;
 }
 

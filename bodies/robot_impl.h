@@ -84,7 +84,9 @@ typedef struct {
       affinity;   /* geoms touch where one has a bit of type that the other one has of affinity */
   int dimensions; /* 1: without friction */
   sunrealtype friction; /* >= 0 */
-  int shape;            /* of the mechanism, or -1: not yet */
+  /* of the mechanism, itself and as a polyhedron, whose surface is at most `off` within; or -1: not yet */
+  int shape, facets;
+  sunrealtype off;
 } RobotGeom;
 
 /* The position of an element's tag in a file */

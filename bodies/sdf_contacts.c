@@ -114,8 +114,7 @@ static int takeLink(Sdf *s, int i, int meshes) {
                                .tree       = t->is_static ? -1 : outerModel(s, i),
                                .self       = sdfIsTrue(self),
                                .dimensions = 3,
-                               .friction   = 1,
-                               .shape      = -1};
+                               .friction   = 1};
     Place place, at = frame;
     if (!geometry) continue;
     if (sdfRaw(s, n, &place) || (in && *in && sdfNamedPlace(s, t->scope, n, in, &at))) return 1;

@@ -88,8 +88,7 @@ static int takeLink(Robot *r, const xmlNode *link, const Place *frame, int meshe
                                .type       = 1,
                                .affinity   = 1,
                                .dimensions = 3,
-                               .friction   = 1,
-                               .shape      = -1};
+                               .friction   = 1};
     Place place;
     if (!geometry) continue;
     readSize(r, geometry, &g);

@@ -669,7 +669,8 @@ START_TEST(geoms_touch_each_other_and_the_world) {
     double friction;
   } want[] = {{"ball_floor", 0.7}, {"tip_floor_1", 1}, {"tip_floor_2", 1}, {"egg_floor", 0.4},
               {"egg_tip", 1},      {"block_ball", 1},  {"ball_tip", 0.9},  {"block_tip_1", 0},
-              {"block_tip_2", 0},  {"block_tip_3", 0}, {"block_tip_4", 0}};
+              {"block_tip_2", 0},  {"block_tip_3", 0}, {"block_tip_4", 0}, {"block_egg_1", 1},
+              {"block_egg_8", 1}};
   int seen = 0;
   for (int i = 0; i < CPBodiesCount(b, CP_CONTACT); i++) {
     const CPDescription d = thing_at(b, CP_CONTACT, i);
@@ -679,10 +680,11 @@ START_TEST(geoms_touch_each_other_and_the_world) {
         seen++;
       }
   }
-  ck_assert_int_eq(seen, 11);
-  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 11);
+  ck_assert_int_eq(seen, 13);
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 19);
   ck_assert_mentions(file.notes, "the contact of floor and sunk, which begin 0.05 m in each other");
-  ck_assert_mentions(file.notes, "contacts of boxes and meshes with cylinders and ellipsoids");
+  ck_assert_mentions(file.remarks,
+                     "changed: the shape of egg, where it meets boxes and meshes or lies flat");
   CPBodiesFree(&b);
 }
 END_TEST
@@ -728,6 +730,73 @@ START_TEST(shapes_that_begin_a_little_in_each_other_touch) {
   ck_assert_str_eq(file.notes, "");
   N_VDestroy(y);
   CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* The largest difference of the support functions of an ellipsoid, or of a cylinder, and of its corners, for random directions: the
+ * distance of the shapes; all corners must be on the surface. half [3]: radius twice and half the length, or half axes */
+static double distance_within(const CPDescription *d, const double *half, int is_cylinder) {
+  unsigned long long seed = 7;
+  double most             = 0;
+  for (int i = 0; i < d->npoints; i++) {
+    const sunrealtype *x = d->points + 3 * i;
+    const double rho = pow(x[0] / half[0], 2) + pow(x[1] / half[1], 2), z = pow(x[2] / half[2], 2);
+    ck_assert_double_eq_tol(is_cylinder ? rho : rho + z, 1, 1e-12);
+    if (is_cylinder) ck_assert_double_eq_tol(z, 1, 1e-12);
+  }
+  for (int k = 0; k < 20000; k++) {
+    double n[3], inner = 0;
+    for (int i = 0; i < 3; i++) n[i] = random_number(&seed);
+    const double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]),
+                 rho = hypot(n[0] * half[0], n[1] * half[1]), z = fabs(n[2]) * half[2];
+    for (int i = 0; i < d->npoints; i++) {
+      const sunrealtype *x = d->points + 3 * i;
+      inner                = fmax(inner, n[0] * x[0] + n[1] * x[1] + n[2] * x[2]);
+    }
+    most = fmax(most, ((is_cylinder ? rho + z : hypot(rho, z)) - inner) / length);
+  }
+  return most;
+}
+
+/* A cylinder that stands on a plane, one that lies beside a box, and an ellipsoid on a box touch as polyhedra within them. */
+START_TEST(round_shapes_touch_flat_ones_as_polyhedra) {
+  static const struct {
+    const char *name;
+    double half[3];
+    int is_cylinder, contacts;
+    const char *told;
+  } cases[]  = {{"can", {0.05, 0.05, 0.1}, 1, 8, "0.000961"},
+                {"egg", {0.03, 0.04, 0.05}, 0, 8, "0.0019"}};
+  CPBodies b = read_good("<mujoco><worldbody><geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>"
+                         "<geom name=\"table\" type=\"box\" size=\"0.5 0.5 0.1\" pos=\"3 0 0.1\"/>"
+                         "<body name=\"a\" pos=\"0 0 0.1\"><freejoint/><geom name=\"can\" "
+                         "type=\"cylinder\" size=\"0.05 0.1\"/></body>"
+                         "<body name=\"b\" pos=\"3 0.3 0.26\"><freejoint/><geom name=\"egg\" "
+                         "type=\"ellipsoid\" size=\"0.03 0.04 0.05\"/></body>"
+                         "</worldbody></mujoco>");
+  ck_assert_str_eq(file.notes, "");
+  /* the can on the floor, table and egg; the egg on the floor, as one contact of its own shape, and the table */
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 8 + 8 + 1 + 1 + 8);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[200];
+    int seen = 0;
+    snprintf(text, sizeof text, "%s_facets", cases[k].name);
+    for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+      const CPDescription d = thing_at(b, CP_SHAPE, i);
+      if (strcmp(d.name, text)) continue;
+      const double within = distance_within(&d, cases[k].half, cases[k].is_cylinder);
+      snprintf(text, sizeof text,
+               "the shape of %s, where it meets boxes and meshes or lies flat, to a polyhedron "
+               "within it, by at most %s m",
+               cases[k].name, cases[k].told);
+      ck_assert_mentions(file.remarks, text);
+      ck_assert_double_le(within, atof(cases[k].told));
+      ck_assert_double_ge(within, 0.7 * atof(cases[k].told)); /* a bound for ellipsoids */
+      seen++;
+    }
+    ck_assert_int_eq(seen, 1);
+  }
   CPBodiesFree(&b);
 }
 END_TEST
@@ -1293,6 +1362,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, what_is_left_out_is_listed);
   tcase_add_test(tc, geoms_touch_each_other_and_the_world);
   tcase_add_test(tc, shapes_that_begin_a_little_in_each_other_touch);
+  tcase_add_test(tc, round_shapes_touch_flat_ones_as_polyhedra);
   tcase_add_test(tc, meshes_of_mjcf_touch_as_their_hulls);
   tcase_add_loop_test(tc, hollows_of_meshes_are_told, 0, 2);
   tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
