@@ -157,17 +157,24 @@ Touching bodiesTouching(const Mechanism *m, int a, int b, Overlap *overlap) {
 }
 
 int bodiesMovedShape(CPBodies b, int shape, const char *name, const sunrealtype *by) {
-  Mechanism *m = &b->m;
-  int flag     = bodiesCheckName(b, name, 0);
-  if (flag) return flag;
-  if (ROOM(m->pair, m->npairs, 1) || ROOM(m->shape, m->nshapes, 1)) return bodiesNoMemory(b, name);
-  const int i = m->nshapes++;
-  m->shape[i] = m->shape[shape], m->pair[m->npairs] = m->pair[m->shape[shape].pair];
-  m->shape[i].name = bodiesTakeName(b, name, NAME_SHAPE, i);
-  m->shape[i].pair = m->npairs;
-  polyhedronShare(m->shape[i].mesh);
-  add3(1, by, m->pair[m->npairs++].side[1].point);
-  return i;
+  const Mechanism *m = &b->m;
+  const Shape *of    = &m->shape[shape];
+  const Side *side   = &m->pair[of->pair].side[1];
+  const Body *body   = side->body == GROUND ? NULL : &m->body[side->body];
+  const int edges    = of->kind == CP_SHAPE_BOX || of->kind == CP_SHAPE_PLANE;
+  char text[128];
+  int index = NONE;
+  snprintf(text, sizeof text, "%s", body ? m->text + body->name : "ground"); /* Names move. */
+  CPShape new = {.head = CP_NEW_SHAPE(name), .kind = of->kind, .body = text, .in = CP_IN_BODIES};
+  for (int k = 0; k < 3; k++) {
+    const int whole = edges || (k == 2 && of->kind != CP_SHAPE_ELLIPSOID);
+    new.size[k]     = (whole ? 2 : 1) * of->half[k];
+    new.on.point[k] = side->point[k] + by[k] + (body ? body->centre[k] : 0);
+    new.on.axis[k] = side->axis[2][k], new.on.across[k] = side->axis[0][k];
+  }
+  if (of->mesh) new.points = *of->mesh->is.vertex, new.npoints = of->mesh->is.nvertices;
+  const int flag = CPBodiesAdd(b, &new.head, &index);
+  return flag < 0 ? flag : index;
 }
 
 /* Finds the shapes, a plane first, and checks that they are apart. Returns 0 or an error code that has been reported. */

@@ -189,6 +189,18 @@ static const char robot[] =
 START_TEST(everything_of_a_robot_is_written) { assert_written("r.xml", robot); }
 END_TEST
 
+/* Shapes that stand for others in a contact: polyhedra of round ones, and copies of a plane and a mesh that are moved */
+START_TEST(shapes_of_single_contacts_are_written) {
+  assert_written(
+      "r.xml",
+      "<mujoco><asset><mesh name='brick' vertex='0 0 0 .2 0 0 0 .2 0 .2 .2 0 0 0 .2 "
+      ".2 0 .2 0 .2 .2 .2 .2 .2'/></asset><worldbody><geom type='plane' size='0 0 1'/>"
+      "<body pos='0 0 .0999' euler='0 0 20'><freejoint/><geom type='cylinder' size='.1 .1'/></body>"
+      "<body pos='2 0 1' euler='0 90 0'><freejoint/><geom type='mesh' mesh='brick'/></body>"
+      "<body pos='2.1 .1 1.0997'><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
+}
+END_TEST
+
 /* More coordinates than a coupler may have, as in tails and spines of animals */
 START_TEST(a_tendon_of_many_coordinates_is_written) {
   enum { JOINTS = 12 };
@@ -562,6 +574,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, a_file_and_what_is_written_of_it_are_the_same);
   tcase_add_test(tc, parameters_and_expressions_are_written);
   tcase_add_test(tc, everything_of_a_robot_is_written);
+  tcase_add_test(tc, shapes_of_single_contacts_are_written);
   tcase_add_test(tc, a_tendon_of_many_coordinates_is_written);
   tcase_add_test(tc, tendons_and_what_acts_on_them_are_written);
   tcase_add_test(tc, motions_are_written_with_units);
