@@ -188,6 +188,10 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
         mjcfKeyword(m, n, "equality", class_, "active", mjcf_no_yes, &active))
       return 1;
     if (!active) continue;
+    if (robotIs(n, "tendon")) {
+      if (mjcfTendonEquality(m, n)) return 1;
+      continue;
+    }
     if (!weld && !joint && !robotIs(n, "connect")) {
       if (robotNote(r, n, "the equality constraint %.60s", (const char *)n->name)) return 1;
       continue;

@@ -142,6 +142,8 @@ MjcfModel *mjcfScope(const Mjcf *m, const xmlNode *frame);
 
 /* Adds the tendons of a section. Returns as mjcfClass. */
 int mjcfTendons(Mjcf *m, const xmlNode *section);
+/* Adds the equality of the lengths of one or two fixed tendons, or notes it. */
+int mjcfTendonEquality(Mjcf *m, const xmlNode *n);
 
 /* ---- mjcf_actuators.c ---- */
 

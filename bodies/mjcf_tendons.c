@@ -212,6 +212,83 @@ static int readTendon(Mjcf *m, const xmlNode *n, char name[128]) {
   return failed;
 }
 
+/* ---- equalities ---- */
+
+/* The fixed tendon of this name, or NULL */
+static const xmlNode *fixedTendon(const Mjcf *m, const char *name) {
+  for (int i = 0; i < m->nmodels && name; i++)
+    for (const xmlNode *s = m->models[i]->root->children; s; s = s->next)
+      for (const xmlNode *n = robotIs(s, "tendon") ? s->children : NULL; n; n = n->next)
+        if (isFixed(n) && robotText(n, "name") && !strcmp(robotText(n, "name"), name)) return n;
+  return NULL;
+}
+
+/* The equation sum ratio_i x_i = offset of coordinates of joints */
+typedef struct {
+  int n;
+  CPCoordinate of[CP_MOST_COUPLED];
+  sunrealtype ratio[CP_MOST_COUPLED], offset;
+} Sum;
+
+/* Adds `by` times the change of the length of a fixed tendon from the reference to the left-hand side. Returns as readJoints. */
+static int addLength(Mjcf *m, const xmlNode *n, sunrealtype by, Sum *sum) {
+  Robot *r = m->r;
+  for (const xmlNode *c = n->children; c; c = c->next) {
+    sunrealtype coef = 0;
+    const char *text = robotText(c, "coef");
+    int at           = 0;
+    if (!robotIs(c, "joint")) continue;
+    const int i = robotFind(r, c, "joint", robotText(c, "joint"));
+    if (i < 0 || (text && robotNumbers(r, c, "coef", text, 1, 1, &coef, NULL))) return 1;
+    if (!text) return robotWrong(r, c, "coef must be given");
+    const RobotJoint *j = &r->joint[i];
+    if (j->type > SLIDE || (!j->held && j->k == NONE)) return -1;
+    sum->offset += by * coef * (j->ref - (j->held ? j->value[0] : 0));
+    if (j->held) continue;
+    while (at < sum->n && (strcmp(sum->of[at].joint, j->joint) != 0 || sum->of[at].k != j->k)) at++;
+    if (at == CP_MOST_COUPLED) return -1;
+    if (at == sum->n) sum->of[at] = (CPCoordinate){j->joint, j->k}, sum->ratio[sum->n++] = 0;
+    sum->ratio[at] += by * coef;
+  }
+  return 0;
+}
+
+/* L_1 - L_1,0 = c_0 + c_1 (L_2 - L_2,0), or c_0 without a second tendon: a row in the coordinates of joints */
+int mjcfTendonEquality(Mjcf *m, const xmlNode *n) {
+  Robot *r         = m->r;
+  const char *text = robotText(n, "polycoef"), *two = robotText(n, "tendon2"),
+             *name         = robotText(n, "name");
+  const xmlNode *tendon[2] = {fixedTendon(m, robotText(n, "tendon1")), fixedTendon(m, two)};
+  sunrealtype c[5]         = {0, 1, 0, 0, 0};
+  Sum sum                  = {0};
+  char unique[128];
+  int failed = 0, used = 0;
+  if (text && robotNumbers(r, n, "polycoef", text, 1, 5, c, NULL)) return 1;
+  if (!tendon[0] || (two && (!tendon[1] || c[2] != 0 || c[3] != 0 || c[4] != 0))) failed = -1;
+  sum.offset = c[0];
+  for (int k = 0; k < 2 && !failed && tendon[k]; k++)
+    failed = addLength(m, tendon[k], k ? -c[1] : 1, &sum);
+  if (failed < 0) return robotNote(r, n, "the equality constraint tendon");
+  for (int i = 0; i < sum.n && !failed; i++) /* without those that cancel */
+    if (sum.ratio[i] != 0) sum.of[used] = sum.of[i], sum.ratio[used++] = sum.ratio[i];
+  if (failed || robotUnique(r, n, name ? name : "tendon", name ? "" : "_equality", unique))
+    return 1;
+  if (used == 0) return robotTell(r, n, WITHOUT_EFFECT, "couplings of joints that are held");
+  if (used == 1) {
+    const CPDrive drive = {CP_NEW_DRIVE(unique), .of = sum.of[0],
+                           .start = sum.offset / sum.ratio[0]};
+    return robotRefused(r, n, CPBodiesAdd(r->bodies, &drive.head, NULL));
+  }
+  const CPCoupler coupler = {CP_NEW_COUPLER(unique),
+                             .of         = {sum.of[0], sum.of[1]},
+                             .ratio      = {sum.ratio[0], sum.ratio[1]},
+                             .offset     = sum.offset,
+                             .nmore      = used - 2,
+                             .more       = sum.of + 2,
+                             .more_ratio = sum.ratio + 2};
+  return robotCoupler(r, n, &coupler);
+}
+
 int mjcfTendons(Mjcf *m, const xmlNode *section) {
   for (const xmlNode *n = section->children; n; n = n->next) {
     const char *own = n->type == XML_ELEMENT_NODE ? robotText(n, "name") : NULL;

@@ -512,6 +512,14 @@ static int polynomial(Robot *r, const xmlNode *at, sunrealtype ref, const sunrea
   return robotFunction(r, at, &options, f);
 }
 
+int robotCoupler(Robot *r, const xmlNode *at, const CPCoupler *coupler) {
+  const CPFormulation asked = r->bodies->formulation;
+  r->bodies->formulation    = CP_JOINT_COORDINATES;
+  const int flag            = CPBodiesAdd(r->bodies, &coupler->head, NULL);
+  r->bodies->formulation    = asked;
+  return robotRefused(r, at, flag);
+}
+
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, const sunrealtype *c) {
   char unique[128];
   const RobotJoint *one = &r->joint[i], *two = j >= 0 ? &r->joint[j] : NULL;
@@ -541,10 +549,7 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, con
     coupler.offset = one->ref;
     if (polynomial(r, at, two->ref, c, &coupler.function)) return 1;
   }
-  const CPFormulation asked = r->bodies->formulation;
-  r->bodies->formulation    = CP_JOINT_COORDINATES; /* in which any ratio will do */
-  const int flag            = CPBodiesAdd(r->bodies, &coupler.head, NULL);
-  r->bodies->formulation    = asked;
+  const int failed = robotCoupler(r, at, &coupler);
   CPFunctionFree(&coupler.function);
-  return robotRefused(r, at, flag);
+  return failed;
 }

@@ -238,6 +238,8 @@ int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Pla
 /* Adds value_1 - ref_1 = P(value_2 - ref_2), P(x) = c [5] c_0 + c_1 x + ... + c_4 x^4, for joints i and j; if j < 0,
  * value_1 - ref_1 = offset. */
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, const sunrealtype *c);
+/* Adds a coupler as in joint coordinates, in which any ratios will do. */
+int robotCoupler(Robot *r, const xmlNode *at, const CPCoupler *coupler);
 /* Makes a name that no element has: base, with characters replaced that names must not have, and a
  * number if it is taken. Returns 0, or 1 after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);

@@ -155,6 +155,37 @@ START_TEST(both_formats_say_the_same) {
 }
 END_TEST
 
+/* Equalities of fixed tendons are those of their joints, whose coordinates are 0.3 and -0.2 in the reference pose: y + 0.2 = 0.05 + 0.4 (x - 0.3), and
+ * y + 0.2 = 0.05 */
+START_TEST(equalities_of_fixed_tendons_are_couplings) {
+  static const char *const cases[][2] = {
+      {"<joint joint1=\"y\" joint2=\"x\" polycoef=\"0.05 0.4\"/>",
+       "<tendon tendon1=\"both\" polycoef=\"0.1\"/>"},
+      {"<joint joint1=\"y\" joint2=\"x\" polycoef=\"0.05 0.4\"/>",
+       "<tendon tendon1=\"one\" tendon2=\"two\" polycoef=\"0.1 0.2\"/>"},
+      {"<joint joint1=\"y\" polycoef=\"0.05\"/>", "<tendon tendon1=\"one\" polycoef=\"0.1\"/>"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CPBodies b[2];
+    for (int k = 0; k < 2; k++) {
+      char text[2000];
+      snprintf(text, sizeof text,
+               HEAD
+               "<worldbody><body name=\"a\"><joint name=\"x\" axis=\"0 1 0\" ref=\"0.3\"/>" INERTIAL
+               "<body name=\"b\" pos=\"0.2 0 0\"><joint name=\"y\" type=\"slide\" axis=\"1 0 0\" "
+               "ref=\"-0.2\"/>" INERTIAL "</body></body></worldbody><equality>%s</equality><tendon>"
+               "<fixed name=\"both\"><joint joint=\"y\" coef=\"2\"/><joint joint=\"x\" "
+               "coef=\"-0.8\"/></fixed>"
+               "<fixed name=\"one\"><joint joint=\"y\" coef=\"2\"/></fixed>"
+               "<fixed name=\"two\"><joint joint=\"x\" coef=\"4\"/></fixed></tendon></mujoco>",
+               cases[i][k]);
+      b[k] = read_good(text);
+      ck_assert_str_eq(file.notes, "");
+    }
+    expect_same_motion(b[0], b[1], 2 * 13);
+  }
+}
+END_TEST
+
 /* A rotor that turns three times as fast on the ground is equivalent to an armature of nine times
  * its inertia. */
 START_TEST(an_armature_is_a_rotor_behind_a_gear) {
@@ -1355,6 +1386,7 @@ TEST_SUITE(xml) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, a_four_bar_linkage_moves_as_the_one_put_together_by_hand);
   tcase_add_test(tc, both_formats_say_the_same);
+  tcase_add_test(tc, equalities_of_fixed_tendons_are_couplings);
   tcase_add_test(tc, an_armature_is_a_rotor_behind_a_gear);
   tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
   tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
