@@ -432,12 +432,12 @@ MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root) {
   return model->given ? model : (robotWrong(m->r, root, "no memory"), NULL);
 }
 
-/* Do equalities close loops? They are read when there are bodies. */
+/* Do equalities close loops, or couple joints that may be at their limits? They are read when there are bodies. */
 static int hasLoops(const Mjcf *m) {
   for (int i = 0; i < m->nmodels; i++)
     for (const xmlNode *n = m->models[i]->root->children; n; n = n->next)
       for (const xmlNode *c = robotIs(n, "equality") ? n->children : NULL; c; c = c->next)
-        if (robotIs(c, "connect") || robotIs(c, "weld")) return 1;
+        if (robotIs(c, "connect") || robotIs(c, "weld") || robotIs(c, "tendon")) return 1;
   return 0;
 }
 

@@ -186,6 +186,20 @@ START_TEST(equalities_of_fixed_tendons_are_couplings) {
 }
 END_TEST
 
+/* x + y = 0, and both are 0.1 at least: the file starts, but for these limits. */
+START_TEST(limits_that_an_equality_of_tendons_violates_are_told) {
+  CPBodies b = read_good(
+      HEAD
+      "<worldbody><body name=\"a\"><joint name=\"x\" axis=\"0 1 0\" range=\"0.1 1\"/>" INERTIAL
+      "<body name=\"b\"><joint name=\"y\" axis=\"1 0 0\" range=\"0.1 1\"/>" INERTIAL
+      "</body></body></worldbody><equality><tendon tendon1=\"t\"/></equality><tendon><fixed "
+      "name=\"t\"><joint joint=\"x\" coef=\"1\"/><joint joint=\"y\" coef=\"1\"/></fixed></tendon>"
+      "</mujoco>");
+  ck_assert_mentions(file.notes, "limits of joints within which no loop closes");
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* A rotor that turns three times as fast on the ground is equivalent to an armature of nine times
  * its inertia. */
 START_TEST(an_armature_is_a_rotor_behind_a_gear) {
@@ -1387,6 +1401,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, a_four_bar_linkage_moves_as_the_one_put_together_by_hand);
   tcase_add_test(tc, both_formats_say_the_same);
   tcase_add_test(tc, equalities_of_fixed_tendons_are_couplings);
+  tcase_add_test(tc, limits_that_an_equality_of_tendons_violates_are_told);
   tcase_add_test(tc, an_armature_is_a_rotor_behind_a_gear);
   tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
   tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
