@@ -23,7 +23,7 @@ const Pose bodies_ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 /* Do its accelerations count? */
 static inline int isAccelerated(Order order, const Pose *pose) {
-  return (order == ACCELERATION) | pose->accelerating;
+  return (order >= ACCELERATION) | pose->accelerating;
 }
 
 /* Sets the arm of one side to sign times the vector `fixed` of its body. Locals stay in registers, which sums in place do not. */
@@ -177,7 +177,7 @@ static void product(const Space *space, const Moving *X, const Moving *Y, Mask m
     jet->acc_u[j] =
         dot3(Xa, Y->x) + 2 * dot3(DX[j], Y->rate) + 2 * dot3(X->rate, DY[j]) + dot3(X->x, Ya);
   }
-  if (order != HESSIAN) return;
+  if (order == ACCELERATION) return;
   EACH_DIRECTION(space, mask.g, i)
   EACH_DIRECTION(space, mask.g, j)
   if (mask.H & (1u << (4 * (i / 3) + j / 3)))
@@ -208,7 +208,7 @@ void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mas
                     2 * half * S.rate_q[j] + 2 * rest * C->rate_q[j];
     jet->acc_u[j] = F->S * S.acc_u[j] + F->C * C->acc_u[j] + 2 * half * s + 2 * rest * c;
   }
-  if (order != HESSIAN) return;
+  if (order == ACCELERATION) return;
   EACH_DIRECTION(space, mask.g, i)
   EACH_DIRECTION(space, mask.g, j)
   if (mask.H & (1u << (4 * (i / 3) + j / 3)))
@@ -254,7 +254,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
       jet->acc_q[j] += dot3(n->x, turned);
     }
   }
-  if (order != HESSIAN) return;
+  if (order == ACCELERATION) return;
   EACH_DIRECTION(space, mask.g, i)
   EACH_DIRECTION(space, mask.g, j) {
     const sunrealtype *ti = n->pose[i / 6]->axis[i % 3], *tj = n->pose[j / 6]->axis[j % 3];
@@ -329,7 +329,7 @@ void bodiesAddScaled(const Space *space, const Taylor *F, int n, const Jet *C, c
     jet->acc_q[j] += F->v * m->acc_q[j] + Fj * m->acc + rate * m->rate_q[j] + rate_j * m->rate;
     jet->acc_u[j] += F->v * m->acc_u[j] + Fj * m->rate + rate * m->g[j];
   }
-  if (order != HESSIAN) return;
+  if (order == ACCELERATION) return;
   EACH_DIRECTION(space, mask.g, j) {
     sunrealtype Fj = 0;
     for (int k = 0; k < n; k++) Fj += F->d[k] * C[k].g[j];
@@ -503,7 +503,7 @@ static void factorsOf(const Taylor *w, const Taylor *at, Taylor *F) {
 static void solidJet(const Space *space, const Pair *pair, const Measure *m, const Pose *pose[2],
                      Mask mask, Order order, Jet *jet) {
   const Mask turns = {mask.g & TURNS, 0};
-  const int degree = order == RATES || order == GRADIENT ? 0 : order == ACCELERATION ? 2 : 1;
+  const int degree = order == RATES || order == GRADIENT ? 0 : order >= ACCELERATION ? 2 : 1;
   Jet rate[VARIABLES];
   Moving axis, d;
   sunrealtype x[3], R[3][3];

@@ -112,8 +112,8 @@ typedef struct {
 } Measure;
 
 /* What to evaluate of a measure, each including the ones before: the values s, s'; that of s''; the
- * gradient g; the derivatives of s' and the Hessian H; the derivatives of s''. */
-typedef enum { RATES, VALUES, GRADIENT, HESSIAN, ACCELERATION } Order;
+ * gradient g; the derivatives of s' and the Hessian H; the derivatives of s'', without H; all of them. */
+typedef enum { RATES, VALUES, GRADIENT, HESSIAN, ACCELERATION, COMPLETE } Order;
 
 typedef struct {
   sunrealtype s, rate, acc;                              /* s, s', s'' */

@@ -21,6 +21,7 @@
 #include "variations.h"
 #include "wrench.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ typedef struct {
   int tied, exact;
   sunrealtype s, rate, acc, g[LOCAL], share, f[4];
   Mask mask;
-  Jet own;
+  Jet own; /* last, as only what the mask has is set */
 } TermAt;
 typedef struct {
   sunrealtype s, rate, acc, g[LOCAL];
@@ -153,22 +154,28 @@ static sunrealtype slopeOf(const Direction *d, int param) {
 
 /* ------------------------------------------------------------------------------------ terms -- */
 
-/* The jet of component i of P_b - P_a */
-static void pointJet(const Space *s, const Pair *pair, const Pose *const pose[2], int i, Mask mask,
-                     Jet *jet) {
-  const sunrealtype e[3] = {i == 0, i == 1, i == 2};
+/* The jets of the three components of P_b - P_a; bends: those of their gradients as well */
+static void pointJets(const Space *s, const Pair *pair, const Pose *const pose[2], int bends,
+                      TermAt *at) {
+  sunrealtype D[3], r[3], a[3], v[3], turned[3];
   Moving d;
   bodiesSpan(pair, pose[0], pose[1], ACCELERATION, &d);
-  jet->s = d.x[i], jet->rate = d.rate[i], jet->acc = d.acc[i];
-  EACH_DIRECTION(s, mask.g, j) {
-    sunrealtype D[3];
-    bodiesMovingX(&d, j, D), jet->g[j]        = D[i];
-    bodiesMovingAcc(&d, j, D), jet->acc_q[j]  = D[i];
-    bodiesMovingAccU(&d, j, D), jet->acc_u[j] = D[i];
-    if (j % 6 < 3) continue;
-    cross3(d.pose[j / 6]->axis[j % 3], d.side[j / 6].rate, D), jet->rate_q[j] = D[i];
-    for (int l = 3 + j / 6 * 6; l < 6 + j / 6 * 6; l++)
-      jet->H[l][j] = bodiesMovingHessian(&d, l, j, e);
+  for (int i = 0; i < 3; i++)
+    at[i].own.s = d.x[i], at[i].own.rate = d.rate[i], at[i].own.acc = d.acc[i];
+  EACH_DIRECTION(s, at->mask.g, j) {
+    const sunrealtype *axis = d.pose[j / 6]->axis[j % 3];
+    bodiesMovingX(&d, j, D), bodiesMovingAcc(&d, j, a), bodiesMovingAccU(&d, j, v);
+    memset(r, 0, sizeof r);
+    if (j % 6 >= 3) cross3(axis, d.side[j / 6].rate, r);
+    for (int i = 0; i < 3; i++) {
+      Jet *own  = &at[i].own;
+      own->g[j] = D[i], own->rate_q[j] = r[i], own->acc_q[j] = a[i], own->acc_u[j] = v[i];
+    }
+    for (int l = 3 + j / 6 * 6; l < 6 + j / 6 * 6 && j % 6 >= 3 && bends;
+         l++) { /* D_j D_l x = t_j x D_l x */
+      bodiesMovingX(&d, l, D), cross3(axis, D, turned);
+      for (int i = 0; i < 3; i++) at[i].own.H[l][j] = turned[i];
+    }
   }
 }
 
@@ -188,13 +195,19 @@ static void evaluateTied(const Work *w, TermAt *at) {
   at->rate = term->sign * w->u[k], at->acc = term->sign * w->udot[k];
 }
 
-/* bare: the sum of which it is a term is one of coordinates. component: of a vector */
-static int evaluateTerm(const Work *w, const Term *term, int component, int bare, TermAt *at) {
+/* Does a parameter move its bodies or its sides? */
+static int isMoved(const Work *w, const Term *term) {
+  for (int n = 0; n < w->n; n++)
+    if (w->direction[n].moves && (w->b->tree || w->direction[n].shifts[term->pair])) return 1;
+  return 0;
+}
+
+/* bare: the sum of which it is a term is one of coordinates. at: out, [3] for a vector */
+static int evaluateTerm(const Work *w, const Term *term, int bare, TermAt *at) {
   const Mechanism *b = w->b;
   Pair pair          = b->pair[term->pair];
-  Jet bent;
-  int flag = 0;
-  memset(at, 0, sizeof *at);
+  int flag           = 0;
+  memset(at, 0, offsetof(TermAt, own));
   at->term = term, at->f[1] = 1;
   if (b->tree && (bare || term->m.kind == OWN)) {
     evaluateTied(w, at);
@@ -211,22 +224,24 @@ static int evaluateTerm(const Work *w, const Term *term, int component, int bare
   const Pose *const pose[2] = {bodiesPose(b, pair.side[0].body), bodiesPose(b, pair.side[1].body)};
   for (int k = 0; k < 2; k++)
     if (pair.side[k].body == GROUND) pair.side[k].body = 0;
+  const int count = term->m.kind == POINT ? 3 : 1, bends = isMoved(w, term);
   at->exact = 1;
   at->mask  = bodiesMask(&b->space, &pair, &term->m);
-  if (term->m.kind == POINT) pointJet(&b->space, &pair, pose, component, at->mask, &at->own);
-  else {
-    if (w->moves) bodiesJet(&b->space, b->param, &pair, &term->m, pose[0], pose[1], HESSIAN, &bent);
-    bodiesJet(&b->space, b->param, &pair, &term->m, pose[0], pose[1], ACCELERATION, &at->own);
-    if (w->moves) memcpy(at->own.H, bent.H, sizeof bent.H); /* which the other order leaves out */
+  for (int i = 1; i < count; i++) memcpy(&at[i], at, offsetof(TermAt, own));
+  if (term->m.kind == POINT) pointJets(&b->space, &pair, pose, bends, at);
+  else
+    bodiesJet(&b->space, b->param, &pair, &term->m, pose[0], pose[1],
+              bends ? COMPLETE : ACCELERATION, &at->own);
+  if (term->counts && b->tree) at->own.s = term->sign * bodiesWhole(b, w->q, term->coordinate);
+  if (term->f) flag = bodiesTermFunction(b, term, at->own.s, ACCELERATION, at->f);
+  for (int i = 0; i < count; i++) {
+    TermAt *own          = &at[i];
+    const sunrealtype *f = own->f;
+    if (!term->f) own->f[0] = own->own.s;
+    own->s = f[0], own->rate = f[1] * own->own.rate;
+    own->acc = f[2] * own->own.rate * own->own.rate + f[1] * own->own.acc;
+    EACH_DIRECTION(&b->space, own->mask.g, j) own->g[j] = f[1] * own->own.g[j];
   }
-  Jet *own = &at->own;
-  if (term->counts && b->tree) own->s = term->sign * bodiesWhole(b, w->q, term->coordinate);
-  at->f[0] = own->s;
-  if (term->f) flag = bodiesTermFunction(b, term, own->s, ACCELERATION, at->f);
-  const sunrealtype *f = at->f;
-  at->s = f[0], at->rate = f[1] * own->rate;
-  at->acc = f[2] * own->rate * own->rate + f[1] * own->acc;
-  EACH_DIRECTION(&b->space, at->mask.g, j) at->g[j] = f[1] * own->g[j];
   return flag;
 }
 
@@ -338,6 +353,7 @@ static int changeOf(const Work *w, const Direction *d, const TermAt *at, Change 
       ds += own->g[j] * x[0][j];
       rate += own->rate_q[j] * x[0][j] + own->g[j] * x[1][j];
       acc += own->acc_q[j] * x[0][j] + own->acc_u[j] * x[1][j] + own->g[j] * x[2][j];
+      if (x[0][j] == 0) continue;
       EACH_DIRECTION(&b->space, at->mask.g, i)
       if (at->mask.H & 1u << (4 * (i / 3) + j / 3)) dg[i] += own->H[i][j] * x[0][j];
     }
@@ -383,9 +399,9 @@ static void addForce(const Work *w, Direction *d, const TermAt *at, sunrealtype 
   }
 }
 
-/* The force itself */
+/* The force itself, which changes its own share of those in the joints of a tree */
 static void addOwnForce(const Work *w, const TermAt *at, sunrealtype T) {
-  for (int s = 0; s < 2 && !at->tied; s++) {
+  for (int s = 0; s < 2 && w->b->tree && !at->tied; s++) {
     const int body = w->b->pair[at->term->pair].side[s].body;
     for (int k = 0; k < 6 && body != GROUND; k++) w->force[6 * body + k] += T * at->g[6 * s + k];
   }
@@ -448,8 +464,9 @@ static int movesTerms(const Work *w, const Row *row) {
   return 0;
 }
 
-/* Component i of row r: its changes, and those of the forces of its multiplier */
-static int addRow(Work *w, int r, int i) {
+/* Component i of a row: its changes, and those of the forces of its multiplier. at [3]: the newest term; the only one of a vector is that
+ * of all of its components. */
+static int addRow(Work *w, int r, int i, TermAt *at) {
   const Mechanism *b = w->b;
   const Row *row     = bodiesRow(b, r);
   const int bare = bodiesIsBare(b, row), of_positions = r < b->nrows, at_row = row->first + i,
@@ -457,23 +474,23 @@ static int addRow(Work *w, int r, int i) {
   const sunrealtype lambda = w->lambda[at_row], sign = row->limit < 0 ? -1 : 1;
   sunrealtype x = 0;
   int flag      = 0;
+  if (!moves && row->drive == NONE && row->offset == NONE && !row->rope) return 0;
   for (int k = 0; k < w->n; k++) memset(w->direction[k].sum, 0, sizeof w->direction[k].sum);
   for (int k = 0; k < row->nterms && !flag && moves; k++) {
     const Term *term    = bodiesRowTerm(b, row, k);
     const sunrealtype c = term->m.kind == POINT ? -1 : bodiesWeight(b, term);
-    TermAt at;
-    flag = evaluateTerm(w, term, i, bare, &at);
-    x += c * at.s;
-    if (lambda != 0) addOwnForce(w, &at, -lambda * c);
+    if (i == 0) flag = evaluateTerm(w, term, bare, at);
+    x += c * at[i].s;
+    if (lambda != 0) addOwnForce(w, &at[i], -lambda * c);
     for (int n = 0; n < w->n && !flag; n++) {
       Direction *d         = &w->direction[n];
       const sunrealtype dc = term->m.kind == POINT ? 0 : weightSlope(w, d, term);
       Change change;
-      if (!changeOf(w, d, &at, &change) && dc == 0) continue;
-      d->sum[0] += dc * at.s + c * change.s;
-      d->sum[1] += dc * at.rate + c * change.rate;
-      d->sum[2] += dc * at.acc + c * change.acc;
-      if (lambda != 0) addForce(w, d, &at, -lambda * c, -lambda * dc, &change);
+      if (!changeOf(w, d, &at[i], &change) && dc == 0) continue;
+      d->sum[0] += dc * at[i].s + c * change.s;
+      d->sum[1] += dc * at[i].rate + c * change.rate;
+      d->sum[2] += dc * at[i].acc + c * change.acc;
+      if (lambda != 0) addForce(w, d, &at[i], -lambda * c, -lambda * dc, &change);
     }
   }
   DriveAt drive_at = {0};
@@ -542,7 +559,7 @@ static int lawSlope(const Work *w, const Direction *d, const LawAt *at, const Te
 static int evaluateInputs(const Work *w, const Formula *formula, TermAt *input) {
   int flag = 0;
   for (int i = 0; formula && i < formula->ninputs && !flag; i++)
-    flag = evaluateTerm(w, &formula->input[i].term, 0, 0, &input[i]);
+    flag = evaluateTerm(w, &formula->input[i].term, 0, &input[i]);
   return flag;
 }
 
@@ -567,7 +584,7 @@ static int addLaw(Work *w, const Law *law, TermAt *at, Change *c, TermAt *input)
   int flag  = evaluateInputs(w, law->formula, input);
   for (int k = 0; k < law->nterms && !flag; k++) {
     const sunrealtype weight = bodiesWeight(b, bodiesLawTerm(b, law, k));
-    flag                     = evaluateTerm(w, bodiesLawTerm(b, law, k), 0, on_tree, &at[k]);
+    flag                     = evaluateTerm(w, bodiesLawTerm(b, law, k), on_tree, &at[k]);
     own.x += weight * at[k].s, own.rate += weight * at[k].rate, acc += weight * at[k].acc;
   }
   if (!flag) flag = bodiesLaw(b, law, w->t, own.x, own.rate, 0, GRADIENT, T);
@@ -636,9 +653,9 @@ static int addPointForce(Work *w, const PointForce *force) {
   const sunrealtype *x = here.d.x, *v = here.d.rate, xv[6] = {x[0], x[1], x[2], v[0], v[1], v[2]};
   int flag = bodiesPointForce(b, force, w->t, &here.d, F, Fx, Fv);
   if (!flag) flag = evaluateInputs(w, f, input);
+  if (!flag) flag = evaluateTerm(w, &term, 0, at);
   for (int k = 0; k < 3 && !flag; k++) {
     if (f) flag = bodiesFormula(b, f, k, w->t, 6, xv, &value, by[k]);
-    evaluateTerm(w, &term, k, 0, &at[k]);
     addOwnForce(w, &at[k], F[k]);
   }
   for (int n = 0; n < w->n && !flag; n++) {
@@ -730,9 +747,11 @@ static void addMass(Work *w, int body) {
     const Variation *by   = &d->body[body];
     const sunrealtype *dp = d->param + at;
     sunrealtype *df       = d->df + 6 * body, dw[3], dalpha[3];
+    const int is_varied   = b->tree && d->moves;
+    if (!is_varied && !moves(d, at, 7) && !moves(d, 0, 3)) continue;
     add3(dp[0], b->param, df), add3(-dp[0], pose->acc, df), add3(p[0], d->param, df);
     addSpin(b, body, dp, alpha, omega, omega, df + 3);
-    if (!d->moves) continue;
+    if (!is_varied) continue;
     changeInBody(pose, by->turn, pose->w, by->w, dw);
     changeInBody(pose, by->turn, pose->alpha, by->alpha, dalpha);
     add3(-p[0], by->acc, df);
@@ -743,10 +762,13 @@ static void addMass(Work *w, int body) {
 
 /* --------------------------------------------------------------------------------- parameters -- */
 
-/* slope [2 OF_SIDE]: of the sides of a pair. An axis a moves by turn x a, or the sides are not rigid. */
-static void takeSides(const Mechanism *b, int pair, const sunrealtype *slope, Direction *d) {
+/* The shifts of the sides of a pair. An axis a moves by turn x a, or the sides are not rigid. */
+static void takeSides(const Mechanism *b, int pair, Direction *d) {
   static const sunrealtype rounding = SUN_RCONST(1e-9); /* of the slopes, which are differences */
-  for (int s = 0; s < 2; s++, slope += OF_SIDE) {
+  for (int s = 0; s < 2; s++) {
+    sunrealtype slope[OF_SIDE] = {0};
+    for (const Number *n = d->number; n < d->number + d->count; n++)
+      if (n->of == (s ? OF_SIDE_B : OF_SIDE_A) && n->index == pair) slope[n->part] = n->slope;
     const Side *side = &b->pair[pair].side[s];
     Shift *shift     = &d->side[2 * pair + s];
     sunrealtype size = 0, off = 0, x[3];
@@ -765,27 +787,25 @@ static void takeSides(const Mechanism *b, int pair, const sunrealtype *slope, Di
   }
 }
 
-/* slope: out, room [2 OF_SIDE npairs]. Returns 0, or -1 if out of memory. */
-static int takeRoom(const Mechanism *b, Direction *d, sunrealtype **slope) {
+/* count: of numbers, at most. Returns 0, or -1 if out of memory. */
+static int takeRoom(const Mechanism *b, size_t count, Direction *d) {
   enum {
     OF_SHIFT     = sizeof(Shift) / sizeof(sunrealtype),
     OF_VARIATION = sizeof(Variation) / sizeof(sunrealtype),
     OF_VARIED    = sizeof(Varied) / sizeof(sunrealtype)
   };
   const size_t nb = (size_t)b->nbodies, np = (size_t)b->npairs,
-               nn = b->tree ? (size_t)b->tree->nnodes : 0, count = (size_t)d->count;
-  sunrealtype *at = d->memory =
-      calloc(count + (size_t)(b->nparams + b->nterms) + 2 * np * (OF_SHIFT + OF_SIDE) +
-                 nb * (OF_VARIATION + 6) + nn * OF_VARIED + 1,
-             sizeof *at);
-  d->number = malloc(count * sizeof *d->number);
-  d->shifts = calloc(np + 1, 1);
+               nn = b->tree ? (size_t)b->tree->nnodes : 0;
+  sunrealtype *at = d->memory = calloc(count + (size_t)(b->nparams + b->nterms) + 2 * np * OF_SHIFT +
+                                           nb * (OF_VARIATION + 6) + nn * OF_VARIED + 1,
+                                       sizeof *at);
+  d->number                   = malloc(count * sizeof *d->number);
+  d->shifts                   = calloc(np + 1, 1);
   if (!at || !d->number || !d->shifts) return -1;
   d->base   = at, at += count;
   d->param  = at, at += b->nparams;
   d->coef   = at, at += b->nterms;
   d->df     = at, at += 6 * nb;
-  *slope    = at, at += 2 * np * OF_SIDE;
   d->side   = (Shift *)at, at += 2 * np * OF_SHIFT;
   d->body   = (Variation *)at, at += nb * OF_VARIATION;
   d->varied = (Varied *)at;
@@ -796,25 +816,23 @@ static int setDirection(const Mechanism *b, int parameter, Direction *d) {
   /* One element is differentiated at a time, which has few digits to lose, but may have a kink nearby: the end of a range, or the
    * deflection at which a wheel leaves the ground. The roundoff of differences is then 1e-12 of the element. */
   static const sunrealtype near = SUN_RCONST(1e-4);
-  sunrealtype *slope;
   Number number;
-  while (bodiesMovedNumber(b, parameter, d->count, &number)) d->count++;
-  if (takeRoom(b, d, &slope)) return -1;
-  for (int i = 0; i < d->count; i++) {
-    Number *own = &d->number[i];
+  int all = 0;
+  while (bodiesMovedNumber(b, parameter, all, &number)) all++;
+  if (takeRoom(b, (size_t)all, d)) return -1;
+  for (int i = 0; i < all; i++) {
+    Number *own = &d->number[d->count];
     bodiesMovedNumber(b, parameter, i, own);
-    d->base[i] = *own->at;
+    if (own->slope == 0) continue;
+    d->base[d->count++] = *own->at;
     if (own->of == OF_PARAMETERS) d->param[own->index] += own->slope;
     else if (own->of == OF_TERMS) d->coef[own->index] = own->slope;
-    else if (own->of != OF_REST && own->slope != 0) {
-      slope[OF_SIDE * (2 * own->index + (own->of == OF_SIDE_B)) + own->part] = own->slope;
-      d->moves = 1, d->shifts[own->index] = SHIFTED;
-    }
+    else if (own->of != OF_REST) d->moves = 1, d->shifts[own->index] = SHIFTED;
   }
   const sunrealtype size = fabs(b->param[parameter]);
   d->step                = near * (size > 0 ? size : 1);
   for (int i = 0; i < b->npairs; i++)
-    if (d->shifts[i]) takeSides(b, i, slope + 2 * OF_SIDE * i, d);
+    if (d->shifts[i]) takeSides(b, i, d);
   if (b->tree && d->moves) treeVary(b, d->side, d->varied, d->body);
   return 0;
 }
@@ -863,12 +881,13 @@ static int hasElasticRopes(const Mechanism *b) {
 
 static int addElements(Work *w) {
   const Mechanism *b = w->b;
-  int flag           = 0;
+  TermAt at[3];
+  int flag = 0;
   for (int i = 0; i < b->nbodies; i++) addMass(w, i);
   for (int r = 0; r < b->nrows + b->nrolls && !flag; r++) {
     const Row *row = bodiesRow(b, r);
     const int n    = bodiesIsRowOff(b, row) ? 0 : bodiesComponents(b, row);
-    for (int i = 0; i < n && !flag; i++) flag = addRow(w, r, i);
+    for (int i = 0; i < n && !flag; i++) flag = addRow(w, r, i, at);
   }
   if (!flag) flag = addLaws(w);
   for (int i = 0; i < b->nforces && !flag; i++)
