@@ -171,9 +171,8 @@ static int findMatrices(CPMechSens sens) {
     if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
     sens->partials->sixth_order = STATE_PART;
   }
-  /* M and A are evaluated again, but they are those of the factors. */
   const int has_factors     = !by_udot && hasFactors(sens);
-  sens->partials->keep_rank = has_factors;
+  sens->partials->keep_rank = sens->partials->has_factors = has_factors;
   flag = cpPartialsAt(sens->partials, sens->t, sens->y, sens->a0, sens->lambda0, NULL);
   if (flag > 0 && by_udot) { /* It leaves u' to M. */
     const CPMechState s = stateOf(sens, sens->y);

@@ -77,7 +77,8 @@ struct CPPartials_ {
   int kkt;    /* 0: CP_NEWTON_HALF */
   int sparse; /* K, C, Bq, Bu by differences are sparse, as M and A are */
   int leaves_udot; /* HALF: udot_jac has left the derivatives of u' to M and A, or does not know which rows are off */
-  int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
+  int keep_rank;   /* 1: with a given a, the dependent rows are not determined anew */
+  int has_factors; /* 1: with keep_rank, mech->kkt has the factors of the state, of M and A in mech->userM and mech->A */
   /* > 0: differences are results, not parts of an iteration, and are of sixth order, with increments of this part of the
    * sizes of variables */
   double sixth_order;

@@ -363,7 +363,7 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
     P->fixed[P->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
 
   if (P->kkt) {
-    if (a && !finds_rank) { /* M and A have not been evaluated for the factors. */
+    if (a && !finds_rank && !P->has_factors) { /* M and A have not been evaluated for the factors. */
       flag = cpMechMass(mech, t, P->q);
       if (!flag) flag = cpMechA(mech, t, P->q);
       if (flag) return flag;
