@@ -72,6 +72,8 @@ static CPMechSens sensOf(CPMech mech) {
   sens->along       = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
   sens->at_moved    = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
   sens->rates_error = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
+  for (int k = 0; k < 3; k++)
+    sens->solution[k] = cpArenaTake(arena, N_VNew_Serial(mech->n + m, mech->ctx));
   if (cpArenaStatus(arena)) cpMechSensFree(&sens);
   return mech->sens = sens;
 }
@@ -351,38 +353,6 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAl
   return addQuadratures(sens, by, zdot + P->nz);
 }
 
-/* cpSensDirection of a function of the whole system, whose forces are linear along that direction */
-static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                     N_Vector yS, N_Vector result, N_Vector moved, N_Vector value, N_Vector error) {
-  const CPMech mech = sens->mech;
-  CPMechState s;
-  int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechLinearizeForces(mech, &s);
-  if (flag >= 0)
-    flag = cpSensDirection(&(CPSystem){.data = mech, .sens = &cpMechSensModel}, paramsOf(sens), f,
-                           t, y, along, yS, result, moved, value, error, mech);
-  cpMechLinearizeForces(mech, NULL);
-  return flag;
-}
-
-/* CVSensRhs1Fn; the factors and all partial derivatives at a state serve all its sensitivities. */
-static int rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
-               N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
-  CPMech mech    = data;
-  const int flag = cpMechUsable(mech, "CPIntegratorEvolve");
-  if (flag) return flag;
-  const CPMechSens sens = mech->sens;
-  const CPAlong along   = {.iS = iS};
-  (void)Ns, (void)ydot;
-  if (isDirect(mech))
-    mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(yS),
-                                      N_VGetArrayPointer(ySdot));
-  else
-    mech->attached.cause =
-        direction(sens, CPMechRhs, t, y, along, yS, ySdot, tmp1, tmp2, sens->rates_error);
-  return mech->attached.cause;
-}
-
 /* (y', lambda), as a right-hand side for cpSensDirection */
 static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) {
   const CPMech mech  = data;
@@ -392,6 +362,42 @@ static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) 
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechSolve(mech, &s, a, lambda);
   return flag ? flag : cpMechOtherRates(mech, &s, lambda, rates);
+}
+
+/* change <- the derivatives of y' along (s, p) or, if it is longer, those of y' and lambda. Of a system that is not direct they are differences of
+ * the whole solution, whose forces are linear along that direction. value, error: room, as long */
+static int linearize(CPMechSens sens, sunrealtype t, N_Vector y, CPAlong along, N_Vector s,
+                     N_Vector change, N_Vector value, N_Vector error) {
+  const CPMech mech    = sens->mech;
+  const sunrealtype *Y = N_VGetArrayPointer(y);
+  sunrealtype *rates   = N_VGetArrayPointer(change);
+  const int has_lambda = N_VGetLength(change) > mech->n;
+  CPMechState state;
+  int flag;
+  if (isDirect(mech)) {
+    flag = forwardRhs(sens, t, Y, along, N_VGetArrayPointer(s), rates);
+    if (has_lambda) memcpy(rates + mech->n, sens->lambda, (size_t)mech->m * sizeof *rates);
+    return flag;
+  }
+  flag = cpMechRead(mech, t, Y, &state);
+  if (!flag) flag = cpMechLinearizeForces(mech, &state);
+  if (flag >= 0)
+    flag = cpSensDirection(&(CPSystem){.data = mech, .sens = &cpMechSensModel}, paramsOf(sens),
+                           has_lambda ? solutionAt : CPMechRhs, t, y, along, s, change,
+                           sens->at_moved, value, error, mech);
+  cpMechLinearizeForces(mech, NULL);
+  return flag;
+}
+
+/* CVSensRhs1Fn; the factors and all partial derivatives at a state serve all its sensitivities. */
+static int rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+               N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
+  CPMech mech    = data;
+  const int flag = cpMechUsable(mech, "CPIntegratorEvolve");
+  (void)Ns, (void)ydot, (void)tmp2;
+  if (flag) return flag;
+  return mech->attached.cause = linearize(mech->sens, t, y, (CPAlong){.iS = iS}, yS, ySdot, tmp1,
+                                          mech->sens->rates_error);
 }
 
 static int useParams(CPMechSens sens, const CPParams *params) {
@@ -468,30 +474,11 @@ int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parame
       flag = cpRefuse(&mech->log, __func__, "dp[%d] must be finite: %g", i, dp[i]);
   if (!flag) flag = begin(mech, parameters, __func__);
   if (flag) return flag;
-  const CPMechSens sens = mech->sens;
-  CPArena arena         = {0};
-  const CPAlong along   = {.iS = -1, .dp = dp};
-  const double *rates = NULL, *lambda = NULL;
-  N_Vector rate = sdot ? sdot : cpArenaVector(&arena, y);
-  if (cpArenaStatus(&arena)) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
-  else if (isDirect(mech)) {
-    flag   = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(s),
-                        N_VGetArrayPointer(rate));
-    lambda = sens->lambda;
-  } else { /* by differences of the whole solution */
-    N_Vector moved  = cpArenaVector(&arena, y);
-    N_Vector value  = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
-    N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
-    N_Vector error  = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
-    flag            = cpArenaStatus(&arena);
-    if (flag) cpReason(mech->text, flag, "no memory");
-    else flag = direction(sens, solutionAt, t, y, along, s, result, moved, value, error);
-    if (!flag) rates = N_VGetArrayPointer(result), lambda = rates + mech->n;
-  }
-  if (!flag && sdot && rates)
-    memcpy(N_VGetArrayPointer(sdot), rates, (size_t)mech->n * sizeof *rates);
-  if (!flag && lambdaS) memcpy(lambdaS, lambda, (size_t)mech->m * sizeof *lambdaS);
-  cpArenaFree(&arena);
+  N_Vector *all       = mech->sens->solution;
+  const double *rates = N_VGetArrayPointer(all[0]);
+  flag = linearize(mech->sens, t, y, (CPAlong){.iS = -1, .dp = dp}, s, all[0], all[1], all[2]);
+  if (!flag && sdot) memcpy(N_VGetArrayPointer(sdot), rates, (size_t)mech->n * sizeof *rates);
+  if (!flag && lambdaS) memcpy(lambdaS, rates + mech->n, (size_t)mech->m * sizeof *lambdaS);
   return end(mech, flag, __func__);
 }
 

@@ -34,6 +34,7 @@ struct CPMechSens_ {
   N_Vector at_y, at_moved,
       along;            /* [n] for differences along a vector: y, a moved state, the vector */
   N_Vector rates_error; /* [n] for differences of the whole right-hand side */
+  N_Vector solution[3]; /* [n + m] those of (y', lambda), and room for differences */
   double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
   double *qdot;                   /* [nq] */
   /* of quadratures, which the matrices leave out */
