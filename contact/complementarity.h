@@ -18,9 +18,10 @@ typedef struct {
   /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
    * others. stops: it stays open, and has approached. */
   int begins, ends, placed, stops;
-  /* dependent: bit k: tangential row k depends on others at rest. saturated: its force may lie on the cone. stays: the force of
-   * dependent rows is constant until the next event. */
-  int dependent, saturated, stays;
+  /* dependent: bit k: tangential row k depends on others at rest. most: the largest fraction by which its cone is narrowed. stays:
+   * the force of dependent rows is constant until the next event. */
+  int dependent, stays;
+  sunrealtype most;
   sunrealtype mu, s[2];
   /* The part of the normal impulse that is known. x_N is the rest, and the cone's radius is mu
    * (x_N + given). */

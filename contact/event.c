@@ -327,8 +327,8 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   ContactProblem *P = &c->problem;
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
-      P->law[k].mu = (1.0 - (P->law[k].saturated ? fmin(fraction, narrowed(P)) : fraction)) *
-                     c->point[P->law[k].contact].law.mu_static;
+      P->law[k].mu =
+          (1.0 - fmin(fraction, P->law[k].most)) * c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   const sunrealtype error =
       contactLargest(P->n, P->c) * (10.0 * P->residual + 64 * P->n * DBL_EPSILON);
@@ -359,14 +359,86 @@ static int widen(CPContact c, sunrealtype *fraction) {
   return solveNarrowed(c, *fraction, &at_rest);
 }
 
+/* L U factors of J = I + Z C, row by row: friction C_jk N_k in rows that are not in the basis loads its rows, of which those of the
+ * normals of these contacts are counted, by Z C. */
+typedef struct {
+  int n, *place;   /* contacts so far, and the places of their normals in the basis */
+  sunrealtype *ZC; /* [n on] columns of Z C */
+  sunrealtype *LU; /* [n most] columns */
+  int on, most;
+} Shares;
+
+/* ZC <- the next column: the friction of law k, in the rows that are not in the basis, for a load of 1. Returns 1 if its normal is not in
+ * the basis, as among redundant ones. */
+static int addFriction(const CPContact c, const Basis *b, Shares *f, int k) {
+  const ContactLaw *law = &c->problem.law[k];
+  const sunrealtype *x  = c->problem.x + law->first;
+  sunrealtype *column   = f->ZC + (size_t)f->n * (size_t)f->on;
+  int *place            = &f->place[f->n];
+  for (*place = 0; *place < f->on && b->row[*place] != law->first;) ++*place;
+  memset(column, 0, (size_t)f->on * sizeof *column);
+  for (int i = 0; i < law->ntangents && *place < f->on; i++) {
+    if (!law->slides && !(law->dependent >> i & 1)) continue;
+    pivotOf(b, law->first + 1 + i);
+    const sunrealtype *z = coefficients(b);
+    for (int j = 0; j < f->on; j++) column[j] += z[j] * x[1 + i] / x[0];
+  }
+  return *place == f->on;
+}
+
+/* The next row and column of the factors. Returns its pivot: by the inverse of that the load of the contact grows with what it carries. */
+static sunrealtype border(Shares *f) {
+  const int n = f->n, most = f->most;
+  sunrealtype *LU = f->LU, *u = LU + (size_t)n * (size_t)most;
+  for (int i = 0; i < n; i++) {
+    const sunrealtype *column = LU + (size_t)i * (size_t)most;
+    sunrealtype l             = f->ZC[(size_t)i * (size_t)f->on + (size_t)f->place[n]];
+    u[i]                      = f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[i]];
+    for (int j = 0; j < i; j++) {
+      u[i] -= LU[i + j * most] * u[j];
+      l -= LU[n + j * most] * column[j];
+    }
+    LU[n + i * most] = l / column[i];
+  }
+  u[n] = 1.0 + f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[n]];
+  for (int j = 0; j < n; j++) u[n] -= LU[n + j * most] * u[j];
+  return u[n];
+}
+
+/* The loads of wedged bodies, which press on each other by their friction, may have any size. If the friction of a contact were in
+ * proportion to such a load, nothing would determine it: what it carries by the normal force, it takes away by the friction. It then
+ * stays as it is, and the load follows. Marks these contacts (stays), and no others. Returns 0 or CP_MEM_FAIL. */
+static int findWedged(CPContact c, const Basis *b, const char *function) {
+  const ContactProblem *P = &c->problem;
+  const int most          = P->ncontacts;
+  Shares f                = {.place = P->on, .on = b->on, .most = most};
+  f.ZC                    = malloc(((size_t)most * (size_t)(f.on + most) + 1) * sizeof *f.ZC);
+  if (!f.ZC) return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d contacts", most);
+  f.LU = f.ZC + most * f.on;
+  for (int k = 0; k < most; k++) P->law[k].stays = 0;
+  for (int slides = 1; slides >= 0; slides--)
+    for (int k = 0; k < P->ncontacts; k++) {
+      ContactLaw *law = &P->law[k];
+      if (law->slides != slides || !(slides || law->dependent) || !(P->x[law->first] > 0.0))
+        continue;
+      if (c->point[law->contact].is_held || addFriction(c, b, &f, k)) continue;
+      const sunrealtype pivot = border(&f);
+      law->stays              = !slides && !(fabs(pivot) > CLOSE);
+      f.n += slides ? pivot != 0.0 : !law->stays;
+    }
+  free(f.ZC);
+  return CP_SUCCESS;
+}
+
 /* Where contacts are redundant, forces may be distributed in many ways, and those of a contact may lie
  * on its cone though others hold it. Contacts begin to slide if they would with slightly smaller
- * cones. If none does, the distribution becomes one in which all are far from their cones. any: out,
- * 1 if some begin. Returns nonzero if there is no solution. */
-static int beginSliding(CPContact c, int *any) {
+ * cones. If none does, the distribution becomes one in which all are far from their cones, but for those whose
+ * friction is in proportion to the load. Wedged ones, whose load grows without bounds towards the smallest cones, are halfway
+ * from these. any: out, 1 if some begin. Returns 0 or, without a solution, an error code. */
+static int beginSliding(CPContact c, int *any, const char *function) {
   ContactProblem *P    = &c->problem;
   sunrealtype fraction = narrowed(P);
-  for (int k = 0; k < P->ncontacts; k++) P->law[k].saturated = 0;
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].most = 1.0;
   int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
   for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
     ContactLaw *law      = &P->law[k];
@@ -376,15 +448,17 @@ static int beginSliding(CPContact c, int *any) {
     for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / contactLength(law->ntangents, x);
     if (law->ntangents == 2) guide(c, law, CONTACT_BEGINS);
   }
-  if (failed || !at_rest) return failed;
-  failed = widen(c, &fraction);
-  if (failed || !contactStored(c)) return failed;
-  findDependent(c);
+  if (!failed && at_rest) failed = widen(c, &fraction);
+  if (failed) return CP_CONTACT_NO_SOLUTION;
+  if (!at_rest || !contactStored(c)) return CP_SUCCESS;
+  const Basis b = findDependent(c);
+  if (findWedged(c, &b, function)) return CP_MEM_FAIL;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
-    law->saturated  = law->dependent == (1 << law->ntangents) - 1;
+    if (law->dependent == (1 << law->ntangents) - 1)
+      law->most = law->stays ? fraction / 2 : narrowed(P);
   }
-  return widen(c, &fraction);
+  return widen(c, &fraction) ? CP_CONTACT_NO_SOLUTION : CP_SUCCESS;
 }
 
 /* Impulses in the n rows c->order of the problem that set their velocities to zero. Returns what contactApplyImpulses does. */
@@ -554,78 +628,9 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
                     T >= law->mu * x[0] - (at_root ? CP_INEXACT * law->mu * x[0] : bound);
       any |= law->begins;
     }
-    if (any && beginSliding(c, &again)) return contactNoSolution(c, t, "accelerations");
+    const int begun = any ? beginSliding(c, &again, function) : CP_SUCCESS;
+    if (begun) return begun == CP_MEM_FAIL ? begun : contactNoSolution(c, t, "accelerations");
   }
-  return CP_SUCCESS;
-}
-
-/* L U factors of J = I + Z C, row by row: friction C_jk N_k in rows that are not in the basis loads its rows, of which those of the
- * normals of these contacts are counted, by Z C. */
-typedef struct {
-  int n, *place;   /* contacts so far, and the places of their normals in the basis */
-  sunrealtype *ZC; /* [n on] columns of Z C */
-  sunrealtype *LU; /* [n most] columns */
-  int on, most;
-} Shares;
-
-/* ZC <- the next column: the friction of law k, in the rows that are not in the basis, for a load of 1. Returns 1 if its normal is not in
- * the basis, as among redundant ones. */
-static int addFriction(const CPContact c, const Basis *b, Shares *f, int k) {
-  const ContactLaw *law = &c->problem.law[k];
-  const sunrealtype *x  = c->problem.x + law->first;
-  sunrealtype *column   = f->ZC + (size_t)f->n * (size_t)f->on;
-  int *place            = &f->place[f->n];
-  for (*place = 0; *place < f->on && b->row[*place] != law->first;) ++*place;
-  memset(column, 0, (size_t)f->on * sizeof *column);
-  for (int i = 0; i < law->ntangents && *place < f->on; i++) {
-    if (!law->slides && !(law->dependent >> i & 1)) continue;
-    pivotOf(b, law->first + 1 + i);
-    const sunrealtype *z = coefficients(b);
-    for (int j = 0; j < f->on; j++) column[j] += z[j] * x[1 + i] / x[0];
-  }
-  return *place == f->on;
-}
-
-/* The next row and column of the factors. Returns its pivot: by the inverse of that the load of the contact grows with what it carries. */
-static sunrealtype border(Shares *f) {
-  const int n = f->n, most = f->most;
-  sunrealtype *LU = f->LU, *u = LU + (size_t)n * (size_t)most;
-  for (int i = 0; i < n; i++) {
-    const sunrealtype *column = LU + (size_t)i * (size_t)most;
-    sunrealtype l             = f->ZC[(size_t)i * (size_t)f->on + (size_t)f->place[n]];
-    u[i]                      = f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[i]];
-    for (int j = 0; j < i; j++) {
-      u[i] -= LU[i + j * most] * u[j];
-      l -= LU[n + j * most] * column[j];
-    }
-    LU[n + i * most] = l / column[i];
-  }
-  u[n] = 1.0 + f->ZC[(size_t)n * (size_t)f->on + (size_t)f->place[n]];
-  for (int j = 0; j < n; j++) u[n] -= LU[n + j * most] * u[j];
-  return u[n];
-}
-
-/* The loads of wedged bodies, which press on each other by their friction, may have any size. If the friction of a contact were in
- * proportion to such a load, nothing would determine it: what it carries by the normal force, it takes away by the friction. It then
- * stays as it is, and the load follows. Marks these contacts (stays). Returns 0 or CP_MEM_FAIL. */
-static int findWedged(CPContact c, const Basis *b, const char *function) {
-  const ContactProblem *P = &c->problem;
-  const int most          = P->ncontacts;
-  Shares f                = {.place = P->on, .on = b->on, .most = most};
-  f.ZC                    = malloc(((size_t)most * (size_t)(f.on + most) + 1) * sizeof *f.ZC);
-  if (!f.ZC) return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d contacts", most);
-  f.LU = f.ZC + most * f.on;
-  for (int slides = 1; slides >= 0; slides--)
-    for (int k = 0; k < P->ncontacts; k++) {
-      ContactLaw *law = &P->law[k];
-      if (law->slides != slides || !(slides || law->dependent) || !(P->x[law->first] > 0.0))
-        continue;
-      if (c->point[law->contact].is_held || addFriction(c, b, &f, k)) continue;
-      const sunrealtype pivot = border(&f);
-      law->stays              = !slides && !(fabs(pivot) > CLOSE);
-      f.n += slides ? pivot != 0.0 : !law->stays;
-    }
-  free(f.ZC);
   return CP_SUCCESS;
 }
 
@@ -634,7 +639,6 @@ static int findWedged(CPContact c, const Basis *b, const char *function) {
 static int findImplied(CPContact c, const char *function) {
   const ContactProblem *P = &c->problem;
   const Basis b           = findDependent(c);
-  for (int k = 0; k < P->ncontacts; k++) P->law[k].stays = 0;
   if (findWedged(c, &b, function)) return CP_MEM_FAIL;
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
