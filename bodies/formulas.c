@@ -164,14 +164,20 @@ static int evaluate(const Mechanism *m, const Formula *formula, int k, const sun
   const Pieces *pieces = bodiesPieces(m, formula, k, &room);
   int flag             = cpFunctionEvaluate(formula->f[k], x, pieces, value, g, H);
   if (!flag && m->follow) flag = bodiesAddMoved(m, formula->number, k, x, pieces, value, g, H);
-  if (flag && m->failed) *m->failed = (Failed){formula, k};
-  else if (m->failed && m->failed->formula == formula) *m->failed = (Failed){NULL, 0};
+  if (flag && m->failed) *m->failed = (Failed){.formula = formula, .k = k};
+  else if (m->failed && m->failed->formula == formula) *m->failed = (Failed){NULL};
   return flag;
 }
 
 void bodiesFailure(const Mechanism *m, char *text, size_t length) {
   const Formula *formula = m->failed ? m->failed->formula : NULL;
   const char *place      = formula ? cpFunctionPlace(formula->f[m->failed->k]) : NULL;
+  if (m->failed && m->failed->force)
+    snprintf(text, length,
+             m->failed->force->law == OF_A_TYRE
+                 ? "the wheel of tyre \"%.60s\" has its centre below the ground"
+                 : "the force \"%.60s\" is not defined",
+             m->text + m->failed->force->name);
   if (!formula) return;
   snprintf(text, length, "%s%s of \"%.60s\" has no finite value", place ? place : "",
            place ? "" : "the function", formula->name);

@@ -83,10 +83,11 @@ int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype x, sunr
  * roundoff: exact for cubic splines but within a step from their knots. Only the derivatives of accelerations have it, in matrices of
  * Newton's iteration and over parameters. Returns 0, or 1 if the function fails. */
 int bodiesThird(const Mechanism *m, const Formula *formula, sunrealtype x, sunrealtype *d);
-/* The newest function without a finite value, in the data of a CPMech */
+/* The newest function without a finite value, or force without one, in the data of a CPMech */
 typedef struct Failed_ {
-  const Formula *formula; /* or NULL */
-  int k;                  /* its component */
+  const Formula *formula;  /* or NULL */
+  int k;                   /* its component */
+  const PointForce *force; /* whose law is not defined where its bodies are (wrench.c) */
 } Failed;
 /* Describes it. text [length]: in, out; as it was if there is none */
 void bodiesFailure(const Mechanism *m, char *text, size_t length);

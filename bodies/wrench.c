@@ -2,6 +2,7 @@
 #include "wrench.h"
 
 #include "elements.h"
+#include "formulas.h"
 
 #include <string.h>
 
@@ -90,7 +91,10 @@ static int evaluate(const Mechanism *b, const PointForce *force, Slopes slopes, 
   wrenchZero(at, out->F), wrenchZero(at, out->T[0]), wrenchZero(at, out->T[1]);
   static WrenchLaw *const laws[] = {
       [OF_A_TYRE] = tyreLaw, [OF_A_SPHERE] = sphereLaw, [ON_A_BOX] = boxLaw, [ON_AN_ELLIPSOID] = ellipsoidLaw};
-  return laws[force->law](b->param + force->param, at, out);
+  const int flag = laws[force->law](b->param + force->param, at, out);
+  if (flag && b->failed) *b->failed = (Failed){.force = force};
+  else if (b->failed && b->failed->force == force) *b->failed = (Failed){NULL};
+  return flag;
 }
 
 /* Six components on each body but the ground: the force, and the torque about the centre of mass in its axes */

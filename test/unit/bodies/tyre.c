@@ -321,6 +321,9 @@ START_TEST(files_have_tyres) {
   entries(y)[2] = -0.01;
   N_Vector ydot = N_VClone(y);
   ck_assert_int_gt(CPMechRhs(0, y, ydot, mech), 0);
+  ck_assert_int_lt(CPMechAccelerations(mech, 0, y, entries(ydot), NULL), 0);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)),
+                     "tyre \"tyre\" has its centre below the ground");
   N_VDestroy(ydot);
   stop();
 }
