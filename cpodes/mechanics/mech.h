@@ -243,6 +243,11 @@ struct CPMech_ {
 
 extern const CPKind cpMechKind; /* actions/output.c */
 
+/* In coordinates of joints, where terms cancel, a row is none up to this length, the finest angle of solvers times the longest one. */
+static inline double cpMechLeastRow(const CPMech mech, double longest) {
+  return mech->eq->typical > 0.0 ? CP_ROUNDED * longest : 0.0;
+}
+
 /* Norm k: the norms of the quaternions come first, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) {
   return mech->coords->nquaternions + mech->coords->nnorms;

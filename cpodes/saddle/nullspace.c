@@ -85,7 +85,8 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
 
 /* If entries cancel, rows below this part of the longest one come after others on which they may depend: in coordinates of joints the
  * gradient of a row of a closed loop passes through zero as the loop turns, and its roundoff, that of the poses, does not. What is left of
- * the digits is more than half of them. */
+ * the digits is more than half of them. That part is the sine of the angle between the row and those of the joints of the tree: rows below the
+ * finest one depend on these. */
 static const double SHORT = 0x1p-6;
 
 /* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. |R_kk| over the length of column k, 1 or a little less,
@@ -109,6 +110,10 @@ static void factorRows(CPSaddle s, Nullspace *c) {
     double *row = c->QR + (size_t)i * (size_t)n;
     const double part =
         s->options.cancels ? fmin(1.0, fmax(c->length[i] / (SHORT * longest), SHORT)) : 1.0;
+    if (s->options.cancels && c->length[i] <= s->options.finest * longest) {
+      memset(row, 0, (size_t)n * sizeof *row);
+      c->length[i] = 0.0;
+    }
     c->scale[i] = c->length[i] > 0.0 ? (1.0 - later * i) * part / c->length[i] : 1.0;
     for (int j = 0; j < n; j++) row[j] *= c->scale[i];
     c->length[i] *= c->scale[i];

@@ -135,8 +135,9 @@ int cpMechTurnNull(CPMech mech) {
 
 void cpMechLengths(CPMech mech, const CPMat *A, const double *scale, double *length) {
   cpMatRowLengths(A, scale, mech->implicit->mu, length);
+  const double longest = cpLargest(length, A->rows), least = cpMechLeastRow(mech, longest);
   for (int i = 0; i < A->rows; i++)
-    if (length[i] == 0.0) length[i] = 1.0;
+    if (length[i] <= least) length[i] = longest > 0.0 ? longest : 1.0;
 }
 
 /* If row i is dependent, the factors give a solution mu other than e_i of A^T mu = A^T e_i, and

@@ -220,14 +220,14 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
   return CP_SUCCESS;
 }
 
-/* size_i <- |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free, or over all; 0 if it is roundoff of terms that cancel in
- * coordinates of joints */
+/* size_i <- |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free, or over all; 0 if in coordinates of joints its terms cancel,
+ * up to the finest angle of solvers */
 static int sizesOf(CPMechProblem *p, const double *w, int all, double *size) {
   double *unit = p->own->z;
   if (!p->factors->saddle) return estimateRows(p, w, all, size);
   for (int j = 0; j < p->own->mech->nu; j++) unit[j] = !all && p->fixed[j] ? 0.0 : 1.0 / w[j];
   cpMatRowLengths(&p->factors->A, unit, p->own->r, size);
-  const double least = p->own->mech->eq->typical > 0.0 ? CP_FUZZ * cpLargest(size, p->rows.m) : 0.0;
+  const double least = cpMechLeastRow(p->own->mech, cpLargest(size, p->rows.m));
   for (int i = 0; i < p->rows.m && least > 0.0; i++)
     if (size[i] < least) size[i] = 0.0;
   return CP_SUCCESS;
