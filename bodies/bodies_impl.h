@@ -516,9 +516,10 @@ static inline int bodiesIsCoupling(const Mechanism *b, int i) {
 /* What row i of A is called in messages, a CPMechRowNameFn. */
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *mechanism);
-/* powers += the powers, and the energies of springs, inertances and elastic ropes. of_contacts += the power on the bodies of those tensions
+/* powers += the powers, and if energies, those of springs, inertances and elastic ropes. of_contacts += the power on the bodies of those tensions
  * among them that contacts are, which a CPContact adds by CPMechAddForce. Returns what a user's function returned. */
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 const sunrealtype *lambda, CPPowers *powers, sunrealtype *of_contacts);
+                 const sunrealtype *lambda, int energies, CPPowers *powers,
+                 sunrealtype *of_contacts);
 
 #endif

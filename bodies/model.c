@@ -713,7 +713,7 @@ static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   bodiesUpdate(b);
   bodiesActivations(b, zdot, NULL);
   if (!b->balance) return 0;
-  const int flag = bodiesPowers(b, t, q, u, lambda, &p, &of_contacts);
+  const int flag = bodiesPowers(b, t, q, u, lambda, 0, &p, &of_contacts);
   /* CPMechAddForce adds the whole power of elastic ropes, a part of which is stored in them and belongs to E. */
   zdot[b->nactivations] = p.applied + p.drives - p.dissipation - of_contacts;
   return flag;

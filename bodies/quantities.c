@@ -155,9 +155,15 @@ int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunr
   return bodiesPointForce(b, &b->force[i], t, &d, F, NULL, NULL);
 }
 
+/* Has a law a power, or does it only store energy? */
+static int hasPower(const Mechanism *b, const Law *law) {
+  return law->kind != SPRING || b->param[law->param + 1] != 0 || law->law || law->formula ||
+         (law->force != NONE && b->param[law->force] != 0);
+}
+
 /* out += what laws do. Sums in registers, since these loops are a part of each evaluation of W. Returns what a user's function returned. */
 static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                     const sunrealtype *lambda, CPPowers *out) {
+                     const sunrealtype *lambda, int energies, CPPowers *out) {
   sunrealtype kinetic = 0, potential = 0, dissipation = 0, applied = 0;
   const Tree *tree = b->tree;
   int flag         = 0, first, count;
@@ -176,6 +182,7 @@ static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, co
     const Law *law       = &b->law[number];
     const sunrealtype *p = b->param + law->param;
     sunrealtype T[3], x, rate;
+    if (!energies && !hasPower(b, law)) continue;
     bodiesLawAt(b, number, q, u, &x, &rate);
     if (law->inertance != NONE) kinetic += b->param[law->inertance] * rate * rate / 2;
     if (law->kind == MOTOR) {
@@ -203,12 +210,12 @@ static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, co
 }
 
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 const sunrealtype *lambda, CPPowers *out, sunrealtype *of_contacts) {
+                 const sunrealtype *lambda, int energies, CPPowers *out, sunrealtype *of_contacts) {
   const Tree *tree = b->tree;
   const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
   int placed       = laws + b->nforces > 0;
   if (placed) bodiesPoses(b, q, u, NULL);
-  int flag = lawPowers(b, t, q, u, lambda, out);
+  int flag = lawPowers(b, t, q, u, lambda, energies, out);
   for (int i = 0; i < b->nforces && !flag; i++) {
     sunrealtype F[3], rate[3];
     WrenchState wrench;
@@ -251,7 +258,7 @@ int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *l
   sum = (CPPowers){0};
   bodiesPoses(b, q, u, NULL);
   addEnergies(b, &sum);
-  flag = bodiesPowers(b, t, q, u, lambda, &sum, &of_contacts);
+  flag = bodiesPowers(b, t, q, u, lambda, 1, &sum, &of_contacts);
   cpGive(powers, &sum);
   if (!flag) return CP_SUCCESS;
   return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
