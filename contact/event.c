@@ -476,13 +476,9 @@ static int stopBy(CPContact c, sunrealtype t, N_Vector y, int n, const char *fun
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* Have the n rows c->order of the problem stopped, by changes of the velocities of y up to `most`? Those on which W is roundoff may not,
- * whatever the impulse. */
-static int haveStopped(const CPContact c, N_Vector y, int n, sunrealtype most) {
+/* Have the n rows c->order of the problem stopped? Those on which W is roundoff may not, whatever the impulse. */
+static int haveStopped(const CPContact c, int n) {
   const sunrealtype size = contactLargest(c->problem.n, c->velocity);
-  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq, *was = N_VGetArrayPointer(c->trial) + c->nq;
-  for (int i = 0; i < c->nu; i++)
-    if (fabs(u[i] - was[i]) > most) return 0;
   for (int i = 0; i < n; i++) {
     const int row = c->row[c->order[i]];
     if (fabs(c->v[row]) > fmax(CP_INEXACT * size, c->round_v * c->scale[row])) return 0;
@@ -492,8 +488,7 @@ static int haveStopped(const CPContact c, N_Vector y, int n, sunrealtype most) {
 
 /* Drops the tangential ones of the n rows c->order that break other constraints, or go on, if they alone are stopped: W is roundoff there, since the
  * others, such as a drive, leave friction nothing to move, and the velocity is theirs. Their number is left in n. y: as before. */
-static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, sunrealtype most,
-                     const char *function) {
+static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, const char *function) {
   int left = 0, flag = CP_SUCCESS;
   for (int i = 0; i < *n && !flag; i++) {
     const int row = c->order[i], first = c->order[0];
@@ -502,7 +497,7 @@ static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, sunrealtype
     if (!is_normal) {
       c->order[0] = row;
       flag        = stopBy(c, t, y, 1, function);
-      broken      = flag == CP_CONTACT_NO_SOLUTION || (!flag && !haveStopped(c, y, 1, most));
+      broken      = flag == CP_CONTACT_NO_SOLUTION || (!flag && !haveStopped(c, 1));
       c->order[0] = first;
       N_VScale(1.0, c->trial, y);
       if (!flag || broken) flag = contactMeasure(c, t, y, function);
@@ -513,9 +508,8 @@ static int dropMoved(CPContact c, sunrealtype t, N_Vector y, int *n, sunrealtype
   return flag;
 }
 
-/* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows that change velocities by up to `most`. */
-static int stop(CPContact c, sunrealtype t, N_Vector y, int n, sunrealtype most,
-                const char *function) {
+/* Sets the velocities of the n rows c->order of the problem to zero, by impulses in these rows. */
+static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *function) {
   const int all = n;
   if (c->problem.times || (c->problem.direct > 0 && n > c->problem.direct)) {
     memset(c->column, 0, (size_t)c->na * sizeof *c->column);
@@ -525,7 +519,7 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, sunrealtype most,
   }
   N_VScale(1.0, y, c->trial);
   int flag         = stopBy(c, t, y, n, function);
-  const int unsure = !flag && !haveStopped(c, y, n, most);
+  const int unsure = !flag && !haveStopped(c, n);
   if (flag != CP_CONTACT_NO_SOLUTION && !unsure) return flag;
   N_VScale(1.0, c->trial, y);
   flag = contactMeasure(c, t, y, function);
@@ -535,18 +529,17 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, sunrealtype most,
   n = b.on;
   if (!flag && n < all) {
     flag = stopBy(c, t, y, n, function);
-    if (flag != CP_CONTACT_NO_SOLUTION && (flag || haveStopped(c, y, n, most))) return flag;
+    if (flag != CP_CONTACT_NO_SOLUTION && (flag || haveStopped(c, n))) return flag;
     N_VScale(1.0, c->trial, y);
     flag = contactMeasure(c, t, y, function);
   }
-  if (!flag) flag = dropMoved(c, t, y, &n, most, function);
+  if (!flag) flag = dropMoved(c, t, y, &n, function);
   if (flag || n == 0) return flag;
   return n < all || unsure ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
 }
 
 /* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts
- * would contradict each other by their squares otherwise. A tangential one that only stops with others, by more than errors, does not rest: its
- * gradient almost vanishes there, as that of a slide at its dead centre, and the law decides whether friction holds it. */
+ * would contradict each other by their squares otherwise. */
 static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int n = 0, any = 0;
@@ -562,7 +555,7 @@ static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *funct
     }
   }
   if (!any) return CP_SUCCESS;
-  const int flag = stop(c, t, y, n, c->tol_v, function);
+  const int flag = stop(c, t, y, n, function);
   return flag ? flag : contactFreeAccelerations(c, t, y, function);
 }
 
@@ -773,7 +766,7 @@ static int stopRows(CPContact c, sunrealtype t, N_Vector y, const char *function
     if (flag) return contactPassOn(c, flag);
     const int n = findStops(c, &any);
     if (!any) return CP_SUCCESS;
-    if ((flag = stop(c, t, y, n, INFINITY, function))) return flag;
+    if ((flag = stop(c, t, y, n, function))) return flag;
   }
   return CP_SUCCESS;
 }
