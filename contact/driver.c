@@ -83,15 +83,15 @@ static sunrealtype frictionOn(CPContact c, const Point *point) {
 /* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
  * before they search the step. (CVODES does so at outputs, too.) A step may be taken back and end
  * earlier, which replaces its former end. Integrators also evaluate them in states with errors at the
- * start, and at other times in the state at the end, of which nothing is kept. Returns 0 or an error
- * code that has been reported. */
+ * start, a resolution of t before the end of a run, and at other times in the state at the end, of which
+ * nothing is kept. Returns 0 or an error code that has been reported. */
 static int follow(CPContact c, sunrealtype t, N_Vector y) {
   int known = 0;
   EACH_NEAR(c, i) {
     Point *point    = &c->point[i];
     Sliding *newest = &point->sliding[1];
     if (!contactSlidesInSpace(point) || t == newest->t || t <= point->sliding[0].t) continue;
-    if (!known && fabs(newestEnd(c) - t) > contactResolution(t)) return CP_SUCCESS;
+    if (!known && newestEnd(c) != t) return CP_SUCCESS;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
     const sunrealtype speed = contactLength(2, v);
     sunrealtype along;
@@ -118,7 +118,7 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
 /* Is this the end of a step, or the first state after a restart, that has not been seen yet? A step may be taken back and end earlier. */
 static int isNewEnd(CPContact c, sunrealtype t) {
   if (isnan(c->end[1])) return 1;
-  return t != c->end[1] && !(t <= c->end[0]) && fabs(newestEnd(c) - t) <= contactResolution(t);
+  return t != c->end[1] && !(t <= c->end[0]) && newestEnd(c) == t;
 }
 
 /* Finds the contacts that are near in the step that ends at (t, y). */
@@ -202,8 +202,7 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
   if (c->time_stepping) return noRoots(c, g);
   const int nleft_out = leaveOut(c, t), far = nleft_out > 0 && nleft_out == c->nnear;
   const sunrealtype own = ownTime(c, t, y);
-  /* Of a step as short as the resolution of t, any state within it is near its end. */
-  const int is_end = nleft_out == 0 && isNewEnd(c, t);
+  const int is_end      = isNewEnd(c, t);
   if (is_end && findNear(c, t, y)) return -1;
   c->own           = own;
   const int failed = !far && contactMargins(c, t, y, 1, "CPSessionRun");

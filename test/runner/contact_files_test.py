@@ -51,7 +51,9 @@ class ContactFiles(RunnerTest):
         return reference
 
     def test_a_ball_rolls_down_a_log(self):
-        self.assert_agree("rolling_log", [1e-8], ["dop853", "radau"], bound=1000)
+        """At the loose tolerances RADAU takes the slip of the ball on the egg, which begins at rest, in one step up to the end of
+        the run. Root functions that are evaluated next to that end, to see whether it is a root, do not end another step."""
+        self.assert_agree("rolling_log", [1e-4, 1e-5, 1e-8], ["dop853", "radau"])
 
     def test_a_box_that_moves_over_an_edge_is_the_same_at_all_tolerances(self):
         """Up to where the box begins to lift off: corners leave the table, and edges cross in their place. Tipping is unstable."""
