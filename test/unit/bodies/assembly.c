@@ -1041,6 +1041,8 @@ START_TEST(joint_coordinates_leave_a_rounded_flat_position_as_an_exact_one) {
       clear();
     }
   }
+  two_cranks  = 0;
+  formulation = CP_ABSOLUTE;
 }
 END_TEST
 
