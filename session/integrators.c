@@ -187,8 +187,7 @@ static int isLimited(CPSession s, sunrealtype h) {
     N_VLinearSum(1.0, s->y, DISPLACEMENT / norm, x, x);
     if (rightHandSide(s, x, v)) return 0;
     N_VLinearSum(1.0 / DISPLACEMENT, v, -1.0 / DISPLACEMENT, f0, v);
-    N_VDiv(v, scale, v);
-    size = sqrt(N_VDotProd(v, v));
+    size = sizeOf(s, v, v);
   }
   const int multistep = CPIntegratorGetCVodeMem(s->mem) != NULL;
   return h * size > (multistep ? LIMITED / 6.0 : LIMITED);
@@ -200,15 +199,16 @@ static int isLimited(CPSession s, sunrealtype h) {
  * are redundant hide such narrow angles, at one that is its root. Returns a negative code if a function of the model fails. */
 static int startsSingular(CPSession s) {
   CPMechOutput there = CP_INIT(CPMechOutput), beside = CP_INIT(CPMechOutput);
-  int flag = scaleOf(s);
+  int flag = CPMechEvaluate(s->mech, s->t, s->y, &there);
+  if (!flag && there.unique) return 0; /* no row depends on others */
+  if (!flag) flag = scaleOf(s);
   if (!flag) flag = rightHandSide(s, s->y, s->work[1]);
-  if (!flag) flag = CPMechEvaluate(s->mech, s->t, s->y, &there);
   if (flag) return flag < 0 ? flag : 0;
   const N_Vector f = s->work[1], x = s->work[3];
   const sunrealtype part = s->sign * sizeOf(s, s->y, x) / sizeOf(s, f, x);
   sunrealtype distance   = sqrt(DBL_EPSILON);
-  beside.rank            = there.rank; /* -1 with operators */
-  for (int k = 0; k < 2 && isfinite(part) && there.rank >= 0 && beside.rank <= there.rank; k++) {
+  beside.rank            = there.rank;
+  for (int k = 0; k < 2 && isfinite(part) && beside.rank <= there.rank; k++) {
     N_VLinearSum(1.0, s->y, distance * part, f, x);
     flag = CPMechEvaluate(s->mech, s->t, x, &beside);
     if (flag) return flag < 0 ? flag : 0;

@@ -57,12 +57,12 @@ struct CPSession_ {
   int changes;           /* the method may change */
   int unjudged;          /* steps since the start, or since the method was judged */
   int looks_stiff;       /* 1: when it was judged last, stability limited it */
-  char longer[SESSION_NAME]; /* the method that BS32 has taken the place of, or "" */
-  int shortens, lengthens;   /* before the next step BS32 takes its place, or gives it back */
-  sunrealtype t_start;       /* of the newest start or restart */
-  int excess;           /* of BS32 in the segments before this one (integrators.c), at least 0 */
-  sunrealtype too_long; /* a segment that was too long for BS32, or infinite */
-  N_Vector work[4];     /* of that, once it has been needed */
+  char longer[SESSION_NAME]; /* the method that BS32, or DOP853 at a singular start, has taken the place of, or "" */
+  int shortens, lengthens; /* before the next step BS32 takes its place, or gives it back */
+  sunrealtype t_start;     /* of the newest start or restart */
+  int excess;              /* of BS32 in the segments before this one (integrators.c), at least 0 */
+  sunrealtype too_long;    /* a segment that was too long for BS32, or infinite */
+  N_Vector work[4];        /* of that, once it has been needed */
   /* the integrator */
   CPIntegrator mem;
   int given;                /* it is the caller's */
