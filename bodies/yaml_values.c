@@ -248,6 +248,7 @@ const char *yamlWord(Type type, int k) {
   case DYNAMICS: return dynamicsName(k);
   case ON: return onName(k == CP_ON_SHAPE ? CP_ON_SURFACE : k);
   case TOUCH: return bodiesTouchName(k);
+  case ENDS: return endsName(k);
   default: return "";
   }
 }

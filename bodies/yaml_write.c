@@ -186,8 +186,7 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
 /* ---- functions ---- */
 
 static void putTable(Record *r, const char *name, const CPTable *t) {
-  static const char *const ends[] = {"natural", "clamped", "periodic", "cubic"};
-  put(r, FUNCTIONS, "  %s: {order: %d, ends: %s", name, t->order, ends[t->ends]);
+  put(r, FUNCTIONS, "  %s: {order: %d, ends: %s", name, t->order, yamlWord(ENDS, (int)t->ends));
   if (t->ends == CP_ENDS_CLAMPED)
     put(r, FUNCTIONS, ", slopes: "), putNumbers(r, FUNCTIONS, t->slope, t->order == 5 ? 4 : 2);
   if (t->y) {
