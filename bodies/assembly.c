@@ -179,12 +179,8 @@ static int createAssembly(Assembly *a, CPMech mech) {
   a->extent = bodiesExtent(b, a->y);
   N_VConst(a->extent > 0 ? fmin(1, calc_ic / (loose * a->extent)) : 1, a->weights);
   bodiesWithoutContacts(b, a->mask);
-  for (int i = 0; i < b->ncontacts; i++) {
-    const Joint *joint = &b->joint[b->contact[i].joint];
-    for (int r = joint->first; r < joint->first + joint->nrows; r++)
-      if (b->contact[i].on != CP_ON_STOP)
-        memset(a->off + b->row[r].first, 1, (size_t)bodiesComponents(b, &b->row[r]));
-  }
+  for (int i = 0; i < b->ncontacts; i++)
+    if (b->contact[i].on != CP_ON_STOP) bodiesSkipJoint(b, b->contact[i].joint, 1, a->off);
   CPEquations e = *CPModelGetEquations(CPMechGetModel(mech));
   e.model_data = b, e.new_data = NULL, e.free_data = NULL, e.free_model_data = NULL;
   a->model = CPModelCreate(&e);

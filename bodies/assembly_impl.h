@@ -23,7 +23,7 @@ typedef struct {
   /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose`; start: another guess */
   N_Vector y, x, keep, id, weights, probe, start;
   int *mask; /* [nv] rows of trial */
-  char *off; /* [nv] rows that no part of the assembly asks for: those of contacts, but for stops; NULL: none */
+  char *off; /* [nv] rows that no part of the assembly asks for: those of contacts, but for stops */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
   int redundant;     /* number of dependent rows along the motion of loops that have been mended */

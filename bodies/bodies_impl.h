@@ -507,6 +507,8 @@ int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const
 void bodiesWithoutContacts(const Mechanism *b, int *mask);
 /* Sets the entries of the rows of joint i. */
 void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask);
+/* The same for its rows of positions, of those that bodiesSkipRows is to leave out. */
+void bodiesSkipJoint(const Mechanism *b, int i, int value, char *off);
 /* What owns the rows of joint i: "joint", "coupler", "drive", "contact", "limit" or "friction". */
 const char *bodiesNoun(const Mechanism *b, int i);
 /* Is it a coupler or a drive? */

@@ -106,8 +106,7 @@ static int findLoops(Loops l, const int *mask) {
   }
   memset(l->off, 1, (size_t)b->nv);
   for (int i = 0; i < b->njoints; i++)
-    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows && l->used[i]; r++)
-      memset(l->off + b->row[r].first, 0, (size_t)bodiesComponents(b, &b->row[r]));
+    if (l->used[i]) bodiesSkipJoint(b, i, 0, l->off);
   return left;
 }
 

@@ -3,6 +3,7 @@
 #include "tree.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
   const Joint *joint = &b->joint[i];
@@ -11,6 +12,12 @@ void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
                                       : &b->roll[joint->first_roll + k - joint->nrows];
     for (int c = 0; c < bodiesComponents(b, row); c++) mask[row->first + c] = value;
   }
+}
+
+void bodiesSkipJoint(const Mechanism *b, int i, int value, char *off) {
+  const Joint *joint = &b->joint[i];
+  for (int r = joint->first; r < joint->first + joint->nrows; r++)
+    memset(off + b->row[r].first, value, (size_t)bodiesComponents(b, &b->row[r]));
 }
 
 void bodiesWithoutContacts(const Mechanism *b, int *mask) {
