@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Energies and reactions are evaluated at up to ENERGIES states of them. */
-enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ENERGIES = 400 };
+/* The extent, energies and reactions are evaluated at up to EVALUATED states of them. */
+enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, EVALUATED = 400 };
 
 /* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
  * quantity that contains one changes by its errors: about a tolerance in each of some steps. */
@@ -134,7 +134,7 @@ static double extent_of(const CPPlugin *model, const Rows *track, N_Vector y) {
   bool *belongs    = calloc((size_t)d->npoints, sizeof *belongs);
   sunrealtype *xyz = calloc(3 * (size_t)d->npoints, sizeof *xyz);
   if (belongs && xyz) mark_points(d, belongs);
-  for (long k = 0; belongs && xyz && k < track->rows; k++) {
+  for (long k = 0; belongs && xyz && k < track->rows; k += 1 + track->rows / EVALUATED) {
     model->type->points(model, state_at(track, k, y), y, xyz);
     for (int i = 0; i < 3 * d->npoints; i++) {
       if (!belongs[i / 3]) continue;
@@ -166,7 +166,7 @@ static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
   const Problem *p = o->problem;
   CPMech mech      = p->contact ? problem_mech(p) : o->mech; /* contacts are off */
   double kinetic = 0, least = INFINITY, most = -INFINITY, work = 0, before = 0, t_before = 0;
-  for (long k = 0; k < track->rows; k += 1 + track->rows / ENERGIES) {
+  for (long k = 0; k < track->rows; k += 1 + track->rows / EVALUATED) {
     const double t = state_at(track, k, y);
     CPPluginEnergies e;
     if (energies_at(p->model, mech, !p->contact, t, y, o->lambda, &e)) continue;
@@ -312,7 +312,7 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
     double *row = m->full.data + k * m->full.width, *reaction = row + track->width;
     memcpy(row, track->data + k * track->width, (size_t)track->width * sizeof *row);
     for (long j = 0; j < n; j++) reaction[j] = NAN;
-    if (k % (1 + track->rows / ENERGIES) == 0) measure_reactions(m, row[0], row + 1, reaction);
+    if (k % (1 + track->rows / EVALUATED) == 0) measure_reactions(m, row[0], row + 1, reaction);
     for (long j = 0; j < n; j++) /* fmax ignores NaN */
       most[m->unit[info->nq + j]] = fmax(most[m->unit[info->nq + j]], fabs(reaction[j]));
   }

@@ -31,6 +31,7 @@ typedef struct {
   long attempts;        /* number of attempts before the newest step */
   bool time_stepping;   /* is time stepping under way? */
   bool aborted;         /* a listener has ended the run */
+  bool observed;        /* outputs have evaluated the model since work_since */
   bool jumped;          /* the state has jumped at an event whose time depends on the motion */
   /* CPU time and work when the session was called, or when a function of it returned */
   double since, work_since;
@@ -79,26 +80,29 @@ static double count_work(const Run *run) {
   const double step = 4;
   const CPMech mech = run->problem.mech;
   const CPObject m  = CP_OBJECT(mech);
-  RunResult all     = {0};
-  add_counts(run, &all);
-  if (mech)
-    all.rhs = mech_evaluations(mech) + count_of(m, "position_constraint_evals") +
-              count_of(m, "partials_evals") + count_of(m, "newton_factorizations") +
-              count_of(m, "projection_factorizations");
-  else all.rhs += all.projections + all.jacobians + all.factorisations;
-  return (double)all.rhs + step * (double)(all.steps + rejections(&all));
+  const CPObject s  = CP_OBJECT(run->session);
+  const long evaluations =
+      mech ? mech_evaluations(mech) + count_of(m, "position_constraint_evals") +
+                 count_of(m, "partials_evals") + count_of(m, "newton_factorizations") +
+                 count_of(m, "projection_factorizations")
+           : count_of(s, "rhs_evals") + count_of(s, "projections") + count_of(s, "jac_evals") +
+                 count_of(s, "lin_setups");
+  return (double)evaluations + step * (double)count_of(s, "step_attempts");
 }
 
-/* The session works from here on. The counters are read outside of its time. */
+/* The session works from here on. The counters are read outside of its time, and only if an output may have changed them. */
 static void leave(Run *run) {
-  run->work_since = count_work(run);
-  run->since      = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  if (run->observed) run->work_since = count_work(run);
+  run->observed = false;
+  run->since    = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* It has worked up to here; what follows is output. */
 static void enter(Run *run) {
   run->result->seconds += clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - run->since;
-  run->result->work += count_work(run) - run->work_since;
+  const double work = count_work(run);
+  run->result->work += work - run->work_since;
+  run->work_since = work;
 }
 
 /* ------------------------------------------------------------------------------- the records -- */
@@ -106,6 +110,7 @@ static void enter(Run *run) {
 static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
   Sample sample;
   observe(&run->observer, t, y, &sample);
+  run->observed = true;
   run->result->samples++;
   return run->listener->sample(run->listener, &sample) ? abort_run(run) : 0;
 }
@@ -113,13 +118,11 @@ static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
 /* A step of time stepping is of order one. */
 static int tell_step(Run *run, sunrealtype before) {
   Step step              = {.t = run->t};
-  RunResult all          = {0};
   const CPIntegrator mem = CPSessionGetIntegrator(run->session);
   if (!run->problem.settings.steps) return 0;
-  add_counts(run, &all);
   CPObjectGetStat(CP_OBJECT(mem), "last_step", &step.h);
   CPIntegratorGetMethod(mem, NULL, &step.order, NULL, NULL);
-  const long attempts = all.steps + rejections(&all);
+  const long attempts = count_of(CP_OBJECT(run->session), "step_attempts");
   step.attempts       = attempts - run->attempts;
   run->attempts       = attempts;
   if (run->time_stepping) step.h = run->t - before, step.order = 1, step.attempts = 1;
