@@ -244,9 +244,25 @@ static int ratesAlong(CPPartials P, const double *const d[CP_DIRECTIONS], double
   return flag ? flag : cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], rates);
 }
 
-/* Are these the rates of quadratures at the state? If so on both sides, they do not depend on the direction, as often on the multipliers. */
-static int areRates(const CPPartials P, const double *rates) {
-  return !memcmp(rates + P->nz, P->zdot + P->nz, (size_t)P->nquad * sizeof *rates);
+/* A line from the state along d. changes: do the rates of quadratures change along it? count: of evaluations */
+typedef struct {
+  CPPartials P;
+  const double *const *d;
+  int changes, count;
+} Line;
+
+enum { CONSTANT = 1 };
+
+/* A CPMoved. Rates that are the same on both sides do not depend on the direction, as often on the multipliers, and are not evaluated again. */
+static int quadraturesAlong(double e, double *value, void *data) {
+  Line *line         = data;
+  const CPPartials P = line->P;
+  const size_t size  = (size_t)P->nquad * sizeof *value;
+  double *rates      = P->perturbed[CP_OF_Z];
+  const int flag     = ratesAlong(P, line->d, e, rates);
+  memcpy(value, rates + P->nz, size);
+  line->changes |= flag || memcmp(value, P->zdot + P->nz, size);
+  return ++line->count == 2 && !line->changes ? CONSTANT : flag;
 }
 
 int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change) {
@@ -254,29 +270,27 @@ int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], doub
   const int first = P->nz, columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
   const double *x[CP_DIRECTIONS] = {P->q, P->u, P->z, P->lambda};
   const double *d[CP_DIRECTIONS];
-  double *after = P->perturbed[CP_OF_Z], *before = P->opposite[CP_OF_Z], size = 0.0;
-  int flag = CP_SUCCESS;
+  double *rates = P->perturbed[CP_OF_Z], size = 0.0;
   memcpy(d, along, sizeof d);
   if (d[CP_BY_LAMBDA] && P->seen) d[CP_BY_LAMBDA] = P->seen(mech, d[CP_BY_LAMBDA]);
   for (int by = 0; by < CP_DIRECTIONS; by++) {
-    const double typical = cpTypicalOf(cpLargest(x[by], by == CP_BY_Q ? mech->nq : columns[by]));
+    const double largest = cpLargest(x[by], by == CP_BY_Q ? mech->nq : columns[by]);
+    /* Multipliers have any unit: increments of 1e-3 N beside 1e5 N would lose as many digits. */
+    const double typical = by == CP_BY_LAMBDA && largest > 0.0 ? largest : cpTypicalOf(largest);
     if (d[by]) size = fmax(size, cpLargest(d[by], columns[by]) / typical);
   }
   memset(change, 0, (size_t)P->nquad * sizeof *change);
   if (size == 0.0) return CP_SUCCESS;
-  const double step = (P->sixth_order > 0.0 ? P->sixth_order : sqrt(CP_UROUND)) / size;
-  if (P->sixth_order == 0.0) {
-    flag = ratesAlong(P, d, step, after);
-    for (int k = 0; !flag && k < P->nquad; k++)
-      change[k] = (after[first + k] - P->zdot[first + k]) / step;
+  if (P->sixth_order > 0.0) {
+    Line line      = {.P = P, .d = d};
+    const int flag = cpDifferentiate(quadraturesAlong, &line, P->nquad, P->sixth_order / size, 0.0,
+                                     change, P->room);
+    return flag && !line.changes ? CP_SUCCESS : flag;
   }
-  for (int p = 1; !flag && P->sixth_order > 0.0 && p <= 3; p++) {
-    flag = ratesAlong(P, d, -p * step, before);
-    if (!flag) flag = ratesAlong(P, d, p * step, after);
-    if (p == 1 && !flag && areRates(P, before) && areRates(P, after)) break;
-    for (int k = 0; !flag && k < P->nquad; k++)
-      change[k] += cpSixthOrder[p - 1] * (after[first + k] - before[first + k]) / step;
-  }
+  const double step = sqrt(CP_UROUND) / size;
+  const int flag    = ratesAlong(P, d, step, rates);
+  for (int k = 0; !flag && k < P->nquad; k++)
+    change[k] = (rates[first + k] - P->zdot[first + k]) / step;
   return flag;
 }
 

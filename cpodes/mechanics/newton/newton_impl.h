@@ -91,6 +91,7 @@ struct CPPartials_ {
   long int layout; /* mech->rows.layout at that state */
   double t, *q, *u, *z, *a, *lambda;
   double *zdot; /* [mech->nz] at that state, if quadratures are left out */
+  double *room; /* [4 nquad] for their differences */
   /* the part of a change of lambda that zdot sees; all of it if NULL */
   const double *(*seen)(CPMech mech, const double *lambda);
   char *fixed; /* [nu + m + nz] */
@@ -132,7 +133,8 @@ int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, int forces, const double *ewt);
 /* change [nquad] <- the derivative of the rates of quadratures along changes of the positions (N w, w
  * [nu]), velocities [nu], other auxiliary states [nz] and multipliers [m], each of which may be NULL; by
- * one difference, or one of sixth order, at the state of the partial derivatives. Returns as cpPartialsAt. */
+ * one difference, or by those of sixth order that cpDifferentiate takes, at the state of the partial derivatives. Returns as
+ * cpPartialsAt. */
 int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change);
 /* With KKT, compares the given blocks with differences, for steps of size h (matrix/gross.c): creates
  * the comparisons, and returns 0 or CP_MEM_FAIL; to be called after each cpPartialsAt that is not

@@ -245,6 +245,7 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int le
   CP_ARRAYS(&P->arena, mech->nu, &P->u, &P->a);
   CP_ARRAYS(&P->arena, mech->nz, &P->z, &P->zdot);
   CP_NEW(&P->arena, P->lambda, mech->m);
+  CP_NEW(&P->arena, P->room, 4 * P->nquad);
   CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
   for (int of = 0; of < CP_OUTPUTS; of++)
     CP_ARRAYS(&P->arena, output[of], &P->value[of], &P->perturbed[of], &P->opposite[of]);

@@ -566,6 +566,90 @@ START_TEST(works_and_known_accelerations_take_few_evaluations) {
 }
 END_TEST
 
+/* A drive moves the mass data[0] at the rate 1, q_0 = t, against a spring on another one: lambda = -m (g + q_1), and its power, the
+ * quadrature, is the rate times lambda. */
+static const sunrealtype gravity = 9.81, lifting_rate = 0.1194;
+static int lifted_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = *(sunrealtype *)data;
+  return 0;
+}
+static int lifted_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, sunrealtype *f, void *data) {
+  (void)t, (void)u, (void)z;
+  f[0] = -*(sunrealtype *)data * (gravity + q[1]);
+  return 0;
+}
+static int lifted_weight_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, const sunrealtype *udot,
+                             const sunrealtype *lambda, SUNMatrix K, SUNMatrix C, SUNMatrix Fz,
+                             void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)C, (void)Fz;
+  SM_ELEMENT_D(K, 0, 1) = -*(sunrealtype *)data;
+  return 0;
+}
+static int drive_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(A, 0, 0) = 1;
+  return 0;
+}
+static int drive_motion(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)data;
+  p[0] = q[0] - t;
+  return 0;
+}
+static int no_curvature(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                        void *data) {
+  (void)t, (void)q, (void)u, (void)data;
+  b[0] = 0;
+  return 0;
+}
+static int no_change(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *data) {
+  (void)t, (void)q, (void)u, (void)udot, (void)Bq, (void)Bu, (void)data;
+  return 0;
+}
+static int drive_power(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *lambda, sunrealtype *zdot,
+                       void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)data;
+  zdot[0] = lifting_rate * lambda[0];
+  return 0;
+}
+
+/* _i: masses of 1 kg to 1e9 kg. The derivative of the power is as exact in any unit: without roundoff but that of differences whose
+ * increments are 1e-3 of the multiplier */
+START_TEST(works_of_large_forces_have_their_derivatives) {
+  sunrealtype m           = pow(1e3, _i);
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu             = 2,
+                             .nz             = 1,
+                             .nquad          = 1,
+                             .np             = 1,
+                             .nv             = 1,
+                             .na             = 1,
+                             .M              = lifted_mass,
+                             .f              = lifted_weight,
+                             .A              = drive_matrix,
+                             .p              = drive_motion,
+                             .b              = no_curvature,
+                             .zdot           = drive_power,
+                             .dynamics_jac   = lifted_weight_jac,
+                             .constraint_jac = no_change};
+  N_Vector y = vector_of(5, (sunrealtype[]){0, 0.5, 1, 0, 0}), s = vector_of(5, NULL),
+           sdot           = vector_of(5, NULL);
+  CPMech mech             = create_mech(&model, y, test_context);
+  unsigned long long seed = 7;
+  random_fill(s, &seed);
+  ck_assert_int_eq(CPMechSetUserData(mech, &m), CP_SUCCESS);
+  ck_assert_int_eq(CPMechJvp(mech, 0, y, NULL, s, NULL, sdot, NULL), CP_SUCCESS);
+  const sunrealtype power = -lifting_rate * m * entries(s)[1];
+  ck_assert_double_eq_tol(entries(sdot)[4] / power, 1, 1e-10);
+  CPMechFree(&mech);
+  N_VDestroy(y), N_VDestroy(s), N_VDestroy(sdot);
+}
+END_TEST
+
 static int damped(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *data) {
   const sunrealtype *p = data;
@@ -904,6 +988,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, differences_that_get_worse_are_not_taken);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
   tcase_add_loop_test(tc, works_and_known_accelerations_take_few_evaluations, 0, 3);
+  tcase_add_loop_test(tc, works_of_large_forces_have_their_derivatives, 0, 4);
   tcase_add_test(tc, parameters_that_a_model_does_not_know_have_differences);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);
