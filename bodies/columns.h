@@ -39,6 +39,23 @@ CP_WIDE_PART void vector3(const Column *x, const Column *y, Column *z) {
                c = a * b1 - a1 * b;
   *z             = (Column){c[1], c[2], c[0], c[3]};
 }
+/* B = A^T, of four rows; B may be A. */
+CP_WIDE_PART void transpose4(const Column *A, Column *B) {
+  const Column a = A[0], b = A[1], c = A[2], d = A[3], even = {a[0], b[0], a[2], b[2]},
+               odd = {a[1], b[1], a[3], b[3]}, even_2 = {c[0], d[0], c[2], d[2]},
+               odd_2 = {c[1], d[1], c[3], d[3]};
+  B[0]               = (Column){even[0], even[1], even_2[0], even_2[1]};
+  B[1]               = (Column){odd[0], odd[1], odd_2[0], odd_2[1]};
+  B[2]               = (Column){even[2], even[3], even_2[2], even_2[3]};
+  B[3]               = (Column){odd[2], odd[3], odd_2[2], odd_2[3]};
+}
+/* y = C^T x */
+CP_WIDE_PART void transposedTimes3(const Column *C, const Column *x, Column *y) {
+  const Column p[4] = {C[0] * *x, C[1] * *x, C[2] * *x, C[2]};
+  Column q[4]       = {{0}};
+  transpose4(p, q);
+  *y = q[0] + q[1] + q[2];
+}
 /* S += T + T^T */
 CP_WIDE_PART void addSymmetric3(const Column *T, Column *S) {
   const Column a = T[0], b = T[1], c = T[2], low = {a[0], b[0], a[2], b[2]},

@@ -507,17 +507,6 @@ static void spreadRows(const Mechanism *b, const Forward *f, const sunrealtype *
   }
 }
 
-/* B = A^T, of four rows */
-CP_WIDE_PART void transpose4(const Column *A, Column *B) {
-  const Column a = A[0], b = A[1], c = A[2], d = A[3], even = {a[0], b[0], a[2], b[2]},
-               odd = {a[1], b[1], a[3], b[3]}, even_2 = {c[0], d[0], c[2], d[2]},
-               odd_2 = {c[1], d[1], c[3], d[3]};
-  B[0]               = (Column){even[0], even[1], even_2[0], even_2[1]};
-  B[1]               = (Column){odd[0], odd[1], odd_2[0], odd_2[1]};
-  B[2]               = (Column){even[2], even[3], even_2[2], even_2[3]};
-  B[3]               = (Column){odd[2], odd[3], odd_2[2], odd_2[3]};
-}
-
 /* Puts the n columns of a panel, from `lane` on, into those of a matrix [nu x n]. */
 static CP_WIDE void gather(const Tree *tree, const Forward *f, int lane, int n, sunrealtype *to) {
   const size_t length = (size_t)f->stride * TREE_PANEL, nu = (size_t)tree->nu;

@@ -32,6 +32,13 @@ struct Along_ {
   Padded by_first[6], by_second[6];
 };
 
+/* The body of a node with all that is below it, beside J, F and N, which are where the articulated body has its own: mass, m c, p, and Q, or
+ * 2 (tr Q 1 - Q) when it is complete */
+struct Composite_ {
+  sunrealtype m;
+  Column h, p, Q[3];
+};
+
 /* y += (w, v) x x */
 CP_WIDE_PART void addCross(const sunrealtype *w, const sunrealtype *v, const Twist *x, Twist *y) {
   sunrealtype z[3];
@@ -126,46 +133,41 @@ typedef struct {
   Column F, N;
 } Force;
 
-CP_WIDE_PART void pushed(const Inertia *I, const Twist *x, Force *out) {
-  Column v;
-  load3(x->v, &v);
-  times3(I->M, x->v, &out->F), addTimes3(I->G, x->w, &out->F);
-  times3(I->J, x->w, &out->N);
-  for (int l = 0; l < 3; l++) out->N[l] += inner3(&I->G[l], &v);
+/* out: I x */
+CP_WIDE_PART void pushed(const Column *J, const struct Composite_ *of, const Twist *x, Force *out) {
+  Column v, w;
+  load3(x->v, &v), load3(x->w, &w);
+  vector3(&w, &of->h, &out->F), out->F += of->m * v;
+  vector3(&of->h, &v, &out->N), addTimes3(J, x->w, &out->N);
 }
 /* out += 2 B x */
-CP_WIDE_PART void addTwisted(sunrealtype (*Q)[3], const sunrealtype *p, const sunrealtype *w,
-                             Force *out) {
-  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
-  sunrealtype F[3];
-  cross3(w, p, F);
-  for (int l = 0; l < 3; l++) {
-    out->F[l] += 2 * F[l];
-    out->N[l] += 2 * (trace * w[l] - Q[0][l] * w[0] - Q[1][l] * w[1] - Q[2][l] * w[2]);
-  }
+CP_WIDE_PART void addTwisted(const struct Composite_ *of, const Twist *x, Force *out) {
+  Column w, F;
+  load3(x->w, &w);
+  vector3(&w, &of->p, &F), out->F += 2 * F;
+  addTimes3(of->Q, x->w, &out->N);
 }
 /* out: 2 B^T x */
-CP_WIDE_PART void twistedBack(sunrealtype (*Q)[3], const sunrealtype *p, const Twist *x, Force *out) {
-  const sunrealtype trace = Q[0][0] + Q[1][1] + Q[2][2];
-  sunrealtype N[3];
-  cross3(p, x->v, N);
-  out->F = out->N = (Column){0, 0, 0, 0};
-  for (int l = 0; l < 3; l++) out->N[l] = 2 * (N[l] + trace * x->w[l] - dot3(Q[l], x->w));
+CP_WIDE_PART void twistedBack(const struct Composite_ *of, const Twist *x, Force *out) {
+  Column v, w, N;
+  load3(x->v, &v), load3(x->w, &w);
+  out->F = (Column){0, 0, 0, 0};
+  transposedTimes3(of->Q, &w, &out->N);
+  vector3(&of->p, &v, &N), out->N += 2 * N;
 }
 /* out += x x* (F, N) */
 CP_WIDE_PART void addTurned(const Twist *x, const Column *F, const Column *N, Force *out) {
-  sunrealtype f[4], m[4], z[3];
-  store4(F, f), store4(N, m);
-  cross3(x->w, f, z);
-  for (int l = 0; l < 3; l++) out->F[l] += z[l];
-  cross3(x->w, m, z);
-  for (int l = 0; l < 3; l++) out->N[l] += z[l];
-  cross3(x->v, f, z);
-  for (int l = 0; l < 3; l++) out->N[l] += z[l];
+  Column v, w, z;
+  load3(x->v, &v), load3(x->w, &w);
+  vector3(&w, F, &z), out->F += z;
+  vector3(&w, N, &z), out->N += z;
+  vector3(&v, F, &z), out->N += z;
 }
 CP_WIDE_PART sunrealtype work(const Force *f, const Twist *x) {
-  return f->F[0] * x->v[0] + f->F[1] * x->v[1] + f->F[2] * x->v[2] + f->N[0] * x->w[0] +
-         f->N[1] * x->w[1] + f->N[2] * x->w[2];
+  Column v, w;
+  load3(x->v, &v), load3(x->w, &w);
+  v = f->F * v + f->N * w;
+  return v[0] + v[1] + v[2];
 }
 CP_WIDE_PART void toParent(const Column *r, Force *f) {
   Column lever;
@@ -173,51 +175,59 @@ CP_WIDE_PART void toParent(const Column *r, Force *f) {
   f->N += lever;
 }
 
-/* The inertias of composite bodies; if moving, also the forces of their motions less those that are applied, Q and p */
+/* The inertias of composite bodies; if moving, also the forces of their motions less those that are applied, p, and 2 (tr Q 1 - Q). Those
+ * of the parent are about its origin, from which r leads to that of the node: with s = h + m r / 2, J_p = J + 2 s . r - s r^T - r s^T. */
 static CP_WIDE void compose(Tree *tree, int moving, const Wrench *applied) {
-  Column h = {0}, r;
   for (int n = 0; n < tree->nnodes; n++) {
-    const Node *node   = &tree->node[n];
-    const Motion *at   = &tree->motion[n + 1];
-    Articulated *own   = &tree->articulated[n];
-    sunrealtype(*Q)[3] = tree->moments[n], *p = tree->sum[n].F, x[3];
-    if (node->body == NONE) memset(own, 0, sizeof *own);
-    else rigid(node, at, &own->I, &h);
-    if (!moving) continue;
-    memset(Q, 0, sizeof *tree->moments), memset(p, 0, 3 * sizeof *p);
+    const Node *node      = &tree->node[n];
+    const Motion *at      = &tree->motion[n + 1];
+    Articulated *own      = &tree->articulated[n];
+    struct Composite_ *of = &tree->composite[n];
+    const Column *J       = own->I.J;
+    Column w, v;
+    if (node->body == NONE) memset(own, 0, sizeof *own), memset(of, 0, sizeof *of);
     if (node->body == NONE) continue;
-    bodyForce(node, at, &h, own);
+    of->m = node->m;
+    rigid(node, at, &own->I, &of->h);
+    if (!moving) continue;
+    bodyForce(node, at, &of->h, own);
     if (applied) {
       const sunrealtype *F = applied[n].F, *N = applied[n].N;
       own->F -= (Column){F[0], F[1], F[2], 0};
       own->N -= (Column){N[0], N[1], N[2], 0};
     }
-    const Column *J = own->I.J;
+    load3(at->w, &w), load3(at->v, &v);
+    vector3(&w, &of->h, &of->p), of->p += node->m * v;
     for (int l = 0; l < 3; l++) { /* v h^T + w x E with the second moments E = tr J / 2 - J */
-      sunrealtype E[3] = {-J[l][0], -J[l][1], -J[l][2]};
+      Column E = -J[l];
       E[l] += (J[0][0] + J[1][1] + J[2][2]) / 2;
-      cross3(at->w, E, Q[l]);
-      add3(h[l], at->v, Q[l]);
+      vector3(&w, &E, &of->Q[l]), of->Q[l] += of->h[l] * v;
     }
-    const sunrealtype mc[3] = {h[0], h[1], h[2]};
-    cross3(at->w, mc, x);
-    for (int l = 0; l < 3; l++) p[l] = node->m * at->v[l] + x[l];
   }
   for (int n = tree->nnodes - 1; n >= 0; n--) {
     const int parent = tree->node[n].parent;
     Articulated *own = &tree->articulated[n], *up = &tree->articulated[parent];
-    if (parent == GROUND) continue;
-    load3(tree->motion[n + 1].r, &r);
-    shift(&own->I, &r, &up->I);
-    if (!moving) continue;
-    Force f = {own->F, own->N};
-    toParent(&r, &f);
-    up->F += f.F, up->N += f.N;
-    for (int l = 0; l < 3; l++) {
-      add3(1, tree->moments[n][l], tree->moments[parent][l]);
-      add3(r[l], tree->sum[n].F, tree->moments[parent][l]);
+    struct Composite_ *of = &tree->composite[n], *all = &tree->composite[parent];
+    Column r;
+    if (parent != GROUND) {
+      load3(tree->motion[n + 1].r, &r);
+      const Column s          = of->h + of->m / 2 * r;
+      const sunrealtype twice = 2 * inner3(&s, &r);
+      for (int l = 0; l < 3; l++) {
+        up->I.J[l] += own->I.J[l] - s[l] * r - r[l] * s;
+        up->I.J[l][l] += twice;
+      }
+      all->m += of->m, all->h += of->h + of->m * r;
     }
-    add3(1, tree->sum[n].F, tree->sum[parent].F);
+    if (!moving) continue;
+    if (parent != GROUND) {
+      Force f = {own->F, own->N};
+      toParent(&r, &f);
+      up->F += f.F, up->N += f.N, all->p += of->p;
+      for (int l = 0; l < 3; l++) all->Q[l] += of->Q[l] + r[l] * of->p;
+    }
+    const sunrealtype trace = of->Q[0][0] + of->Q[1][1] + of->Q[2][2];
+    for (int l = 0; l < 3; l++) of->Q[l] *= -2, of->Q[l][l] += 2 * trace;
   }
 }
 
@@ -227,7 +237,7 @@ static CP_WIDE void fillMass(const Tree *tree, const Entries *M) {
     sunindextype at = diagonal(M, k);
     Force f;
     Column r;
-    pushed(&tree->articulated[n].I, &tree->along[k].S, &f);
+    pushed(tree->articulated[n].I.J, &tree->composite[n], &tree->along[k].S, &f);
     for (int i = n; i != GROUND; i = tree->node[i].parent) {
       const Node *node = &tree->node[i];
       for (int j = node->u + node->nu - 1; j >= node->u; j--) {
@@ -474,7 +484,8 @@ static CP_WIDE void composeResponses(Tree *tree) {
 /* Room for what is known of velocities. Returns 0, or -1 if out of memory. */
 static int makeRoom(Tree *tree) {
   if (!tree->along) tree->along = malloc((size_t)tree->nu * sizeof *tree->along);
-  return tree->along ? 0 : -1;
+  if (!tree->composite) tree->composite = malloc((size_t)tree->nnodes * sizeof *tree->composite);
+  return tree->along && tree->composite ? 0 : -1;
 }
 
 int treeMass(Tree *tree, const Entries *M) {
@@ -493,17 +504,14 @@ int treeMass(Tree *tree, const Entries *M) {
 CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, const Force *by_u,
                                 const Force *back, const Force *mass, sunindextype place,
                                 const Entries *K, const Entries *C) {
-  const Force *const of[4] = {turned, by_u, back, mass};
-  Padded lanes[6];
-  Column w[6], x, y;
-  for (int l = 0; l < 4; l++)
-    for (int c = 0; c < 3; c++) lanes[c][l] = of[l]->F[c], lanes[3 + c][l] = of[l]->N[c];
-  for (int c = 0; c < 6; c++) load3(lanes[c], &w[c]);
+  Column w[4] = {turned->F, by_u->F, back->F, mass->F},
+         m[4] = {turned->N, by_u->N, back->N, mass->N}, x, y;
+  transpose4(w, w), transpose4(m, m); /* forces and moments, by components */
   for (int i = tree->node_of_velocity[k]; tree->node[i].parent != GROUND;) {
     const sunrealtype *r = tree->motion[i + 1].r;
-    w[3] += r[1] * w[2] - r[2] * w[1];
-    w[4] += r[2] * w[0] - r[0] * w[2];
-    w[5] += r[0] * w[1] - r[1] * w[0];
+    m[0] += r[1] * w[2] - r[2] * w[1];
+    m[1] += r[2] * w[0] - r[0] * w[2];
+    m[2] += r[0] * w[1] - r[1] * w[0];
     i           = tree->node[i].parent;
     const int u = tree->node[i].u, axes = tree->node[i].kind == AFLOAT ? 3 : 0;
     for (int j = u + tree->node[i].nu - 1; j >= u + axes; j--) {
@@ -511,9 +519,9 @@ CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, co
       Column first = {0}, second = {0};
       for (int l = 0; l < 3; l++) {
         load3(up->by_first[l], &x), load3(up->by_first[3 + l], &y);
-        first += w[l] * x + w[3 + l] * y;
+        first += w[l] * x + m[l] * y;
         load3(up->by_second[l], &x), load3(up->by_second[3 + l], &y);
-        second += w[l] * x + w[3 + l] * y;
+        second += w[l] * x + m[l] * y;
       }
       const sunindextype to = treeEntry(K, j, k, &place), across = below(K, k, j);
       K->data[to] -= first[0], C->data[to] -= first[1];
@@ -529,16 +537,15 @@ CP_WIDE_PART void subtractAbove(const Tree *tree, int k, const Force *turned, co
 
 static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *C, int applied) {
   for (int k = 0; k < tree->nu; k++) {
-    const int n             = tree->node_of_velocity[k];
-    const Node *node        = &tree->node[n];
-    const Articulated *own  = &tree->articulated[n];
-    const struct Along_ *of = &tree->along[k];
-    sunrealtype(*Q)[3]      = tree->moments[n];
-    const sunrealtype *p    = tree->sum[n].F;
-    Force by_q, turned, by_u, back = {{0}, {0}}, mass;
-    pushed(&own->I, &of->psi_rate, &by_q), addTwisted(Q, p, of->psi.w, &by_q);
-    pushed(&own->I, &of->T, &by_u), addTwisted(Q, p, of->S.w, &by_u);
-    pushed(&own->I, &of->S, &mass), twistedBack(Q, p, &of->S, &back);
+    const int n                  = tree->node_of_velocity[k];
+    const Node *node             = &tree->node[n];
+    const Articulated *own       = &tree->articulated[n];
+    const struct Composite_ *all = &tree->composite[n];
+    const struct Along_ *of      = &tree->along[k];
+    Force by_q, turned, by_u, back, mass;
+    pushed(own->I.J, all, &of->psi_rate, &by_q), addTwisted(all, &of->psi, &by_q);
+    pushed(own->I.J, all, &of->T, &by_u), addTwisted(all, &of->S, &by_u);
+    pushed(own->I.J, all, &of->S, &mass), twistedBack(all, &of->S, &back);
     const int acts = applied && tree->response[n].acts;
     if (acts) {
       const Response *by = &tree->response[n].of;

@@ -338,18 +338,18 @@ static void findMasses(const Mechanism *b, Tree *tree) {
 
 static int makeRunning(const Mechanism *b, Tree *tree) {
   const size_t nn = (size_t)tree->nnodes, nu = (size_t)tree->nu, nx = (size_t)treePadded(tree->nq);
-  sunrealtype *free_ =
-      calloc(tree->nmasses + 2 * tree->length + 3 * nx + (size_t)tree->nq + 5 * nu + 9 * nn + 1,
-             sizeof *free_);
+  sunrealtype *free_ = calloc(
+      tree->nmasses + 2 * tree->length + 3 * nx + (size_t)tree->nq + 5 * nu + 1, sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->delassus    = NULL;
   tree->along       = NULL;
+  tree->composite   = NULL;
   tree->response    = NULL;
   tree->forward     = NULL;
   tree->masses      = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
-  tree->wrench      = calloc(2 * nn + 1, sizeof *tree->wrench);
+  tree->wrench      = calloc(nn + 1, sizeof *tree->wrench);
   size_t customs    = 0;
   for (int n = 0; n < tree->nnodes; n++) customs += tree->node[n].kind == CUSTOM;
   tree->own = calloc(customs + 1, sizeof *tree->own);
@@ -360,7 +360,6 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
     tree->node[n].own->m = b;
   }
   free_ += tree->nmasses;
-  tree->sum                 = tree->wrench + nn;
   sunrealtype **of_bodies[] = {&tree->twist, &tree->force},
               **of_nodes[]  = {&tree->tau, &tree->armature, &tree->column, &tree->size},
               **of_turns[]  = {&tree->x, &tree->sine, &tree->cosine};
@@ -369,7 +368,6 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   for (int i = 0; i < 3; i++) *of_turns[i] = free_, free_ += nx;
   tree->known     = free_, free_ += tree->nq + tree->nu;
   tree->level     = 0;
-  tree->moments   = (sunrealtype(*)[3][3])free_;
   tree->masses[0] = NAN;
   for (int k = 0; k < 3; k++) tree->motion[0].R[k][k] = 1;
   return 0;
@@ -382,6 +380,7 @@ static void freeRunning(Tree *tree) {
   free(tree->motion);
   free(tree->articulated);
   free(tree->along);
+  free(tree->composite);
   free(tree->response);
   free(tree->wrench);
   free(tree->own);

@@ -135,11 +135,10 @@ typedef struct Tree_ {
   sunrealtype *value[NUM_PLANS];        /* matrices of the bodies */
   sunrealtype *size;                    /* [nu] of the terms of entries (pullback.c) */
   struct Delassus_ *delassus; /* of the rows, if u' comes from the recursion and there are some (delassus.c) */
-  Wrench *sum;                /* [nnodes] F: the momentum of the subtree */
-  sunrealtype (*moments)[3][3]; /* [nnodes] sum of v d^T dm of the subtree about the origin, by columns */
   struct Along_ *along;         /* [nu] of velocities (inverse.c), or NULL */
-  struct Response_ *response; /* [nnodes] of forces on bodies (inverse.c), or NULL */
-  struct Forward_ *forward;   /* of the derivatives of u' (forward.c), or NULL */
+  struct Composite_ *composite; /* [nnodes] of composite bodies (inverse.c), or NULL */
+  struct Response_ *response;   /* [nnodes] of forces on bodies (inverse.c), or NULL */
+  struct Forward_ *forward;     /* of the derivatives of u' (forward.c), or NULL */
 } Tree;
 
 /* Lengths of vectors whose entries are computed in lanes, with 0 in those that are left over */
