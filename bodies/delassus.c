@@ -8,8 +8,7 @@
  * newest evaluation as long as they are large; rows that are left depend on these, and multipliers have minimum norm, as those
  * of the KKT system.
  *
- * The components of rows are in blocks of LANE, which are carried together; the rows of a block are those of one joint, and lanes
- * that are left over are rows of zeros. */
+ * The components of rows are in blocks of LANE, which are carried together; lanes that are left over are rows of zeros. */
 #include "cpodes/base/compat.h"
 #include "tree.h"
 
@@ -102,28 +101,43 @@ Delassus *treeDelassus(const Mechanism *b) {
   return d;
 }
 
-/* Makes the blocks of the rows that are on, of which neighbours of one pair are together. */
+/* The number of components that are on of the rows of one pair of which r is the first, up to *end */
+static int countOn(const Mechanism *b, const Delassus *d, const char *off, int r, int *end) {
+  const Row *first = d->row[r];
+  int count        = 0;
+  for (*end = r; *end < b->nv; (*end)++) {
+    const Row *row = d->row[*end];
+    if (row != first && (row->nterms != 1 || first->nterms != 1 ||
+                         bodiesRowTerm(b, row, 0)->pair != bodiesRowTerm(b, first, 0)->pair))
+      break;
+    count += !off[*end];
+  }
+  return count;
+}
+
+/* Makes the blocks of the rows that are on. Those of one pair are together, with those of the pair before if there is room. */
 static void makeBlocks(const Mechanism *b, Delassus *d, const char *off) {
   const size_t nnodes = (size_t)b->tree->nnodes;
-  const Row *last     = NULL;
   int steps           = 0;
   d->nblocks          = 0;
-  for (int r = 0; r < b->nv; r++) {
-    const Row *row = d->row[r];
-    if (off[r]) continue;
-    const int follows =
-        last && (row == last || (row->nterms == 1 && last->nterms == 1 &&
-                                 bodiesRowTerm(b, row, 0)->pair == bodiesRowTerm(b, last, 0)->pair));
-    Strip *strip = follows ? &d->block[d->nblocks - 1] : NULL;
-    last         = row;
-    if (!strip || strip->count == LANE) {
-      strip  = &d->block[d->nblocks++];
-      *strip = (Strip){.path = steps, .length = mark(b, row, d->marked)};
-      for (int n = b->tree->nnodes - 1, i = 0; i < strip->length; n--)
-        if (d->marked[n]) d->path[steps++] = n, i++;
-      memset(d->marked, 0, nnodes);
+  for (int r = 0, end; r < b->nv; r = end) {
+    const int count = countOn(b, d, off, r, &end);
+    Strip *strip    = d->nblocks > 0 ? &d->block[d->nblocks - 1] : NULL;
+    if (strip && strip->count + count > LANE) strip = NULL;
+    for (int i = r; i < end; i++) {
+      if (off[i]) continue;
+      if (!strip || strip->count == LANE) strip = &d->block[d->nblocks++], strip->count = 0;
+      strip->component[strip->count++] = i;
     }
-    strip->component[strip->count++] = r;
+  }
+  for (int i = 0; i < d->nblocks; i++) {
+    Strip *strip = &d->block[i];
+    strip->path = steps, strip->length = 0;
+    for (int lane = 0; lane < strip->count; lane++)
+      strip->length += mark(b, d->row[strip->component[lane]], d->marked);
+    for (int n = b->tree->nnodes - 1, left = strip->length; left > 0; n--)
+      if (d->marked[n]) d->path[steps++] = n, left--;
+    memset(d->marked, 0, nnodes);
   }
   d->m = LANE * d->nblocks;
 }
