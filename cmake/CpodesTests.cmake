@@ -3,7 +3,8 @@
 # threads, slow for those that take more than some seconds, lengthy and long for those that scripts/test leaves to its
 # later stages. `ctest -C memcheck` runs, on top, a copy of each unit test (unless slow), reference test and
 # example under valgrind; the label long marks those that take long there and reach no line of the library
-# that the others do not reach. The others run with CPODES_TEST_SHORT, where loops take few of their cases.
+# that the others do not reach. The others, and all tests with sanitizers, run with CPODES_TEST_SHORT, where loops take few of
+# their cases.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -24,6 +25,7 @@ if(EXISTS ${cpodes_reference_blas})
 endif()
 set(cpodes_test_launcher "")
 if(CPODES_SANITIZE)
+  list(APPEND cpodes_test_environment CPODES_TEST_SHORT=1) # Loops over tolerances take the same paths at few of them.
   if(CPODES_SANITIZE MATCHES thread AND CPODES_SETARCH)
     # gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits
     set(cpodes_test_launcher ${CPODES_SETARCH} ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)

@@ -839,6 +839,7 @@ END_TEST
  * theta'' = 5 g sin theta / (7 rho), then rho theta'' = g sin theta - mu (g cos theta - rho theta'^2), rho = 1.1 m. The normal stays in
  * a plane of symmetry, where tangents must not jump; with mu = 5 the friction vanishes with the load. */
 START_TEST(a_ball_slides_off_a_dome_in_a_plane_of_symmetry) {
+  if (test_is_short() && _i % 3) return; /* tolerances 1e-3, 1e-6, 1e-9 */
   static const struct {
     sunrealtype mu, t, x, z;
   } runs[]              = {{0.3, 0.9249595436169793, 1.1859469169812096, 0.0438252368583609},

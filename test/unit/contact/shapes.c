@@ -473,6 +473,7 @@ static const sunrealtype tetrahedron[] = {0.3,   0,     -0.1, -0.15, 0.26, -0.1,
 /* What falls on a plane, a box or a mesh has the same impacts and ends at the same place, far from the edges. _i: formulation; a mesh
  * that is a box, a tetrahedron, a capsule, a ball */
 START_TEST(all_bases_are_as_good_as_a_plane) {
+  if (test_is_short() && _i != 3 && _i != 4 && _i != 7) return;
   const Box box     = {.size       = {0.3, 0.2, 0.25},
                        .at         = {0.02, 0.01, 0.6},
                        .quaternion = {0.9, 0.3, 0.2, 0.1},
@@ -831,10 +832,10 @@ START_TEST(a_ball_among_four_in_a_bin_comes_to_rest) {
   }
   act(CP_ABSOLUTE);
   ck_assert_int_eq(CPContactSetEventFn(contact, count_struck, &impacts), CP_SUCCESS);
-  ck_assert_double_ge(least_gap("auto", 1e-4, 4, 1000), -1e-9);
+  ck_assert_double_ge(least_gap("auto", 1e-4, test_is_short() ? 0.4 : 4, 1000), -1e-9);
   ck_assert_int_le(impacts, MOST);
   const sunrealtype *u = N_VGetArrayPointer(y) + 7 * BALLS;
-  for (int i = 0; i < 6 * BALLS; i++) ck_assert_double_eq_tol(u[i], 0, 1e-12);
+  for (int i = 0; i < 6 * BALLS && !test_is_short(); i++) ck_assert_double_eq_tol(u[i], 0, 1e-12);
   release();
 }
 END_TEST

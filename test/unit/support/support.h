@@ -86,8 +86,8 @@ void message_log(int code, const char *function, const char *msg, void *data);
   Suite *name##_suite(void); \
   Suite *name##_suite(void)
 
-/* Does CPODES_TEST_SHORT ask for a run with few cases of each loop? All tests under valgrind do that are not labelled
- * long, since a run takes forty times as long there; each kind of path still runs. */
+/* Does CPODES_TEST_SHORT ask for a run with few cases of each loop? All tests with sanitizers do, and those under valgrind that
+ * are not labelled long, since a run takes up to forty times as long there; each kind of path still runs. */
 int test_is_short(void);
 
 /* Check writes the place of each assertion that holds to a file, to name it after a crash, which takes most of the time of
