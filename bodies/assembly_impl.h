@@ -87,9 +87,6 @@ int bodiesFitWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss);
 
 /* mending.c */
 typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
-/* Switches the position rows of joints from `first` on: those that take part have value 1. Rates are
- * switched with them. */
-void bodiesSwitch(Assembly *a, int first, int end, int value);
 /* Switches on all rows but those that bodiesWithoutContacts leaves out. */
 void bodiesSwitchAll(Assembly *a);
 /* x <- q moved along the velocities w by the distance h, and at rest. The largest component of w is 1. */

@@ -150,11 +150,11 @@ int bodiesFindConflict(Assembly *a, char *text) {
   int bad            = NONE, flag;
   text[0]            = '\0';
   for (int i = 0; i < b->njoints; i++)
-    if (bodiesIsCoupling(b, i)) bodiesSwitch(a, i, i + 1, 0);
+    if (bodiesIsCoupling(b, i)) bodiesMaskJoint(b, i, 0, a->mask);
   if ((flag = agrees(a)) <= 0) return flag;
   for (int i = 0; i < b->njoints && bad == NONE; i++) {
     if (!bodiesIsCoupling(b, i)) continue;
-    bodiesSwitch(a, i, i + 1, 1);
+    bodiesMaskJoint(b, i, 1, a->mask);
     if ((flag = agrees(a)) < 0) return flag;
     if (flag == 0) bad = i;
   }
@@ -162,7 +162,7 @@ int bodiesFindConflict(Assembly *a, char *text) {
   const char *noun = bodiesNoun(b, bad), *name = b->text + b->joint[bad].name;
   /* Which of those before it? */
   for (int i = 0; i < bad; i++)
-    if (bodiesIsCoupling(b, i)) bodiesSwitch(a, i, i + 1, 0);
+    if (bodiesIsCoupling(b, i)) bodiesMaskJoint(b, i, 0, a->mask);
   if ((flag = agrees(a)) < 0) return flag;
   if (flag == 0) {
     snprintf(text, TEXT, "%s \"%s\" contradicts the joints, which fit together without it: %.200s",
@@ -173,13 +173,13 @@ int bodiesFindConflict(Assembly *a, char *text) {
   int listed = 0;
   for (int i = 0; i < bad; i++) {
     if (!bodiesIsCoupling(b, i)) continue;
-    bodiesSwitch(a, i, i + 1, 1);
+    bodiesMaskJoint(b, i, 1, a->mask);
     if ((flag = agrees(a)) < 0) return flag;
     if (flag == 0) {
       const size_t used = strlen(text);
       snprintf(text + used, TEXT - used, "%s %s \"%.60s\"", listed++ ? "," : "", bodiesNoun(b, i),
                b->text + b->joint[i].name);
-      bodiesSwitch(a, i, i + 1, 0);
+      bodiesMaskJoint(b, i, 0, a->mask);
     }
   }
   if (listed == 0) snprintf(text + strlen(text), TEXT - strlen(text), " the other ones");

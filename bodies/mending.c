@@ -9,15 +9,6 @@
 
 /* ----------------------------------------------------------------------- redundant rows -- */
 
-void bodiesSwitch(Assembly *a, int first, int end, int value) {
-  const Mechanism *b = a->b;
-  for (int i = first; i < end; i++)
-    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
-      const int n = bodiesComponents(b, &b->row[r]);
-      for (int k = 0; k < n; k++) a->mask[b->row[r].first + k] = value;
-    }
-}
-
 void bodiesSwitchAll(Assembly *a) {
   bodiesWithoutContacts(a->b, a->mask);
   CPMechSetActive(a->trial, a->mask);
@@ -99,7 +90,7 @@ static int isDrive(const Mechanism *b, int joint) {
 static void maskJoints(Assembly *a) {
   bodiesWithoutContacts(a->b, a->mask);
   for (int i = 0; i < a->b->njoints; i++)
-    if (isDrive(a->b, i)) bodiesSwitch(a, i, i + 1, 0);
+    if (isDrive(a->b, i)) bodiesMaskJoint(a->b, i, 0, a->mask);
 }
 
 /* Switches them on, and the others off. */
@@ -543,17 +534,20 @@ int bodiesFitRows(Assembly *a) {
     /* The joints before `first` close; so do those before `low`; those before `high` do not. */
     int low = first, high = b->njoints + 1;
     for (int i = 0; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < first);
+      if (b->joint[i].contact == NONE && !b->joint[i].latched)
+        bodiesMaskJoint(a->b, i, i < first, a->mask);
     for (int end = b->njoints; high - low > 1; end = low + (high - low) / 2) {
       for (int i = first; i < b->njoints; i++)
-        if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < end);
+        if (b->joint[i].contact == NONE && !b->joint[i].latched)
+          bodiesMaskJoint(a->b, i, i < end, a->mask);
       if ((closed = closesNearby(a, open)) < 0) return closed;
       if (closed > 0) low = end;
       else high = end;
       if (end == b->njoints && closed > 0) return 1;
     }
     for (int i = first; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < low);
+      if (b->joint[i].contact == NONE && !b->joint[i].latched)
+        bodiesMaskJoint(a->b, i, i < low, a->mask);
     /* joint `low`, row by row */
     const Joint *joint = &b->joint[low];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {
