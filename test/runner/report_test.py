@@ -123,78 +123,65 @@ class Report(RunnerTest):
 
 
 class EveryModel(Report):
-    def each(self, look, **media):
+    """One visit of each page for all that can be seen of it, since to open it takes longest"""
+
+    def test_a_report_opens_without_a_complaint_asks_for_nothing_and_moves(self):
         for model in SHOWN:
             with self.subTest(model):
-                self.open(report_of(model), **media)
-                look()
+                self.open(report_of(model))
+                first = browser.picture()
+                self.assertTrue(browser.until(lambda: browser.picture() != first))
+                self.assertEqual(browser.complaints(), [])
+                others = [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
+                self.assertEqual(others, [])
 
-    def test_a_report_opens_without_a_complaint_and_asks_for_nothing(self):
-        def look():
-            browser.picture()
-            self.assertEqual(browser.complaints(), [])
-            others = [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
-            self.assertEqual(others, [])
-
-        self.each(look)
-
-    def test_a_page_is_well_made(self):
-        def look():
-            page = browser.run(STRUCTURE)
-            self.assertEqual(page["language"], "en")
-            self.assertTrue(page["title"].endswith("– cpodes"), page["title"])
-            self.assertEqual(page["mains"], 1)
-            for fault in "repeated dangling nameless silent flat elsewhere".split():
-                self.assertEqual(page[fault], [], fault)
-            self.assertEqual(page["headless"], 0)
-            self.assertEqual(page["headings"][0], 1)
-            for above, below in zip(page["headings"], page["headings"][1:]):
-                self.assertLessEqual(below, above + 1, page["headings"])
-            self.assertIn("Reached its end", page["text"])
-            self.assertNotIn("{{", page["text"])
-
-        self.each(look, motion="reduce")
-
-    def test_the_animation_starts_by_itself_and_moves(self):
-        def look():
-            first = browser.picture()
-            self.assertTrue(browser.until(lambda: browser.picture() != first))
-
-        self.each(look)
-
-    def test_nothing_is_wider_than_a_phone(self):
-        def look():
-            self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 360)
-
-        browser.size(360, 740)
-        self.each(look, motion="reduce")
-
-    def test_texts_stand_out_in_light_and_in_the_dark(self):
-        def look():
-            for scheme in "light", "dark":
-                browser.media(scheme=scheme, motion="reduce")
-                texts = browser.run(CONTRAST)
-                self.assertGreater(len(texts), 50)
-                for contrast, text, paper, what in texts:
-                    self.assertGreaterEqual(contrast, 4.5, (scheme, what))
-                    self.assertEqual(text > paper, scheme == "dark", what)
-
-        self.each(look, motion="reduce")
-
-    def test_print_has_light_paper_and_no_controls(self):
-        def look():
-            paper = browser.run("return getComputedStyle(document.body).backgroundColor")
-            self.assertEqual(paper, "rgb(255, 255, 255)")
-            for selector in "#controls", "#play", "#turn", ".skip", "nav":
-                self.assertFalse(browser.is_shown(selector), selector)
-            self.assertNotEqual(browser.is_shown("#figure-motion"), browser.is_shown("#canvas"))
-
-        self.each(look, media="print", scheme="dark", motion="reduce")
-
-    def test_those_in_space_can_be_turned_and_others_not(self):
+    def test_a_page_is_well_made_for_screens_phones_and_paper(self):
         for model in SHOWN:
+            browser.size()
             self.still(model)
-            self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE, model)
+            for look in self.structure, self.turning, self.contrast, self.paper, self.phone:
+                with self.subTest(model, look=look.__name__):
+                    look(model)
+
+    def structure(self, model):
+        page = browser.run(STRUCTURE)
+        self.assertEqual(page["language"], "en")
+        self.assertTrue(page["title"].endswith("– cpodes"), page["title"])
+        self.assertEqual(page["mains"], 1)
+        for fault in "repeated dangling nameless silent flat elsewhere".split():
+            self.assertEqual(page[fault], [], fault)
+        self.assertEqual(page["headless"], 0)
+        self.assertEqual(page["headings"][0], 1)
+        for above, below in zip(page["headings"], page["headings"][1:]):
+            self.assertLessEqual(below, above + 1, page["headings"])
+        self.assertIn("Reached its end", page["text"])
+        self.assertNotIn("{{", page["text"])
+
+    def turning(self, model):
+        self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE)
+
+    def contrast(self, model):
+        for scheme in "light", "dark":
+            browser.media(scheme=scheme, motion="reduce")
+            texts = browser.run(CONTRAST)
+            self.assertGreater(len(texts), 50)
+            for contrast, text, paper, what in texts:
+                self.assertGreaterEqual(contrast, 4.5, (scheme, what))
+                self.assertEqual(text > paper, scheme == "dark", what)
+
+    def paper(self, model):
+        """In print even a dark page has light paper and no controls."""
+        browser.media(media="print", scheme="dark", motion="reduce")
+        paper = browser.run("return getComputedStyle(document.body).backgroundColor")
+        self.assertEqual(paper, "rgb(255, 255, 255)")
+        for selector in "#controls", "#play", "#turn", ".skip", "nav":
+            self.assertFalse(browser.is_shown(selector), selector)
+        self.assertNotEqual(browser.is_shown("#figure-motion"), browser.is_shown("#canvas"))
+
+    def phone(self, model):
+        browser.media(motion="reduce")
+        browser.size(360, 740)
+        self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 360)
 
 
 class Figures(Report):
