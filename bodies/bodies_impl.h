@@ -378,6 +378,10 @@ typedef struct {
 static inline Row *bodiesRow(const Mechanism *b, int i) {
   return i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
 }
+/* Row r of joint j: its positions come first. */
+static inline Row *bodiesRowOf(const Mechanism *b, const Joint *j, int r) {
+  return r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
+}
 /* The number of rows of A that it is */
 static inline int bodiesComponents(const Mechanism *b, const Row *row) {
   return bodiesRowTerm(b, row, 0)->m.kind == POINT ? b->space.dimension : 1;

@@ -72,7 +72,7 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
   memset(T, 0, 3 * sizeof *T);
   if (b->tree && treeHas(b->tree, b, joint)) return treeReaction(b, t, lambda, joint, F, T);
   if (j->kind == NONE) {
-    F[0] = -lambda[j->nrows > 0 ? b->row[j->first].first : b->roll[j->first_roll].first];
+    F[0] = -lambda[bodiesRowOf(b, j, 0)->first];
     return 0;
   }
   /* The reaction on b or, if that is the ground, the opposite of the reaction on a. */
@@ -81,7 +81,7 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
   const Pose *pose       = bodiesPose(b, pair->side[side].body);
   sunrealtype moment[3]  = {0, 0, 0}, arm[3], lever[3];
   for (int r = 0; r < j->nrows + j->nrolls; r++) {
-    const Row *row = r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
+    const Row *row       = bodiesRowOf(b, j, r);
     const sunrealtype *l = lambda + row->first;
     if (bodiesRowTerm(b, row, 0)->m.kind == POINT) {
       /* at P_b, so that it has no torque about P_b */

@@ -8,8 +8,7 @@
 void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
   const Joint *joint = &b->joint[i];
   for (int k = 0; k < joint->nrows + joint->nrolls; k++) {
-    const Row *row = k < joint->nrows ? &b->row[joint->first + k]
-                                      : &b->roll[joint->first_roll + k - joint->nrows];
+    const Row *row = bodiesRowOf(b, joint, k);
     for (int c = 0; c < bodiesComponents(b, row); c++) mask[row->first + c] = value;
   }
 }
@@ -122,8 +121,7 @@ void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, s
   for (int j = 0; j < b->njoints; j++) {
     const Joint *joint = &b->joint[j];
     for (int r = 0; r < joint->nrows + joint->nrolls; r++) {
-      const Row *row = r < joint->nrows ? &b->row[joint->first + r]
-                                        : &b->roll[joint->first_roll + r - joint->nrows];
+      const Row *row = bodiesRowOf(b, joint, r);
       const int n    = bodiesComponents(b, row);
       if (i < row->first || i >= row->first + n) continue;
       if (what == CP_NAME_LIMIT) {

@@ -75,9 +75,7 @@ static const struct {
 enum { ROWS = sizeof table / sizeof table[0] };
 
 /* The row of a drive, coupler, limit or dry friction */
-static const Row *rowOf(const Mechanism *m, const Joint *j) {
-  return j->nrows > 0 ? &m->row[j->first] : &m->roll[j->first_roll];
-}
+static const Row *rowOf(const Mechanism *m, const Joint *j) { return bodiesRowOf(m, j, 0); }
 
 /* The kinds of an element, of a joint with its coordinate k; 0: it has no such coordinate, or is no element */
 static int kindsOf(const Mechanism *m, const Sensor *s) {

@@ -216,7 +216,7 @@ static int ofReaction(const Slope *s, int joint, const sunrealtype *e, const sun
     addMotion(s, pair, by_q, none, NULL, 1);
   }
   for (int r = 0; r < j->nrows + j->nrolls; r++) {
-    const Row *row = r < j->nrows ? &m->row[j->first + r] : &m->roll[j->first_roll + r - j->nrows];
+    const Row *row = bodiesRowOf(m, j, r);
     if (bodiesRowTerm(m, row, 0)->m.kind == POINT) {
       for (int k = 0; k < m->space.dimension; k++) s->by_l[row->first + k] += e[k];
       continue;
