@@ -15,9 +15,9 @@
 
 /* An event in a run that is differentiated */
 typedef struct {
+  Strike *strike;  /* of velocities that jump, or NULL */
   int acted;       /* it is one of this source */
   int place, side; /* the margin is `inside` of this place, on this side */
-  Strike *strike;  /* of velocities that jump, or NULL */
   int held[];      /* [2 n] the pieces before and, from n on, after it */
 } Passage;
 
@@ -186,16 +186,7 @@ static int map(const void *record, sunrealtype t, N_Vector y, void *data) {
 
 /* why: NULL: what the mech has reported */
 static int refuse(Kinks *all, int flag, const char *why) {
-  snprintf(all->message, sizeof all->message, "at t = %.10g: %s", (double)all->t_met,
-           why ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
-  return flag < 0 ? flag : CP_USERFUNC_FAIL;
-}
-
-static void dropEvent(void *record, void *data) {
-  Passage *e = record;
-  (void)data;
-  if (e) bodiesDropStrike(e->strike);
-  free(e);
+  return bodiesRefuseEvent(all->message, all->t_met, all->mech, flag, why);
 }
 
 static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
@@ -265,7 +256,7 @@ static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *va
 
 const CPEventDerivatives kinksDerivatives = {.size   = sizeof kinksDerivatives,
                                              .record = keepEvent,
-                                             .drop   = dropEvent,
+                                             .drop   = bodiesDropEvent,
                                              .enter  = enter,
                                              .margin = margin,
                                              .map    = map};

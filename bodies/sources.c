@@ -246,8 +246,8 @@ static void undo(CPSession session, N_Vector y, void *data) {
 
 /* Releases and latches at an event of a run that is differentiated */
 typedef struct {
-  int decides;    /* its trigger is zero at the event, or NONE */
   Strike *strike; /* that of latches, or NULL */
+  int decides;    /* its trigger is zero at the event, or NONE */
   char before[];  /* [4 nreleases] before and, from 2 nreleases on, after: Acting.now */
 } Passage;
 
@@ -258,16 +258,10 @@ static int closesAt(const Acting *all, const Passage *e, int i) {
 
 /* why: NULL: what the mech has reported */
 static int refuse(Acting *all, sunrealtype t, int flag, const char *why) {
-  snprintf(all->message, sizeof all->message, "at t = %.10g: %.200s: %s", (double)t, all->text,
+  char text[TEXT];
+  snprintf(text, sizeof text, "%.200s: %s", all->text,
            why ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
-  return flag < 0 ? flag : CP_USERFUNC_FAIL;
-}
-
-static void dropEvent(void *record, void *data) {
-  Passage *e = record;
-  (void)data;
-  if (e) bodiesDropStrike(e->strike);
-  free(e);
+  return bodiesRefuseEvent(all->message, t, all->mech, flag, text);
 }
 
 static int keepStrike(Acting *all, Passage *e, sunrealtype t) {
@@ -354,7 +348,7 @@ static int makeLatches(Acting *all) {
                                           .held   = all->held,
                                           .nheld  = count,
                                           .record = keepEvent,
-                                          .drop   = dropEvent,
+                                          .drop   = bodiesDropEvent,
                                           .enter  = enter,
                                           .margin = margin,
                                           .map    = map};

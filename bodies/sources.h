@@ -40,6 +40,9 @@ int bodiesKeepStrike(const Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,
  * energy before it, or NAN: that of p = M u. */
 int bodiesStrikeBeside(const Strike *strike, Mechanism *m, CPMech mech, sunrealtype t, N_Vector y,
                        const sunrealtype *p, sunrealtype T);
-void bodiesDropStrike(Strike *strike);
+/* `drop` of a CPEventDerivatives: frees a record that begins with the address of its Strike or with NULL. */
+void bodiesDropEvent(void *record, void *data);
+/* message [TEXT] <- the time and why, which is what the mech has reported if NULL. Returns the code of the failure, below 0. */
+int bodiesRefuseEvent(char *message, sunrealtype t, CPMech mech, int flag, const char *why);
 
 #endif

@@ -12,6 +12,7 @@
 #include "sources.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,7 +148,16 @@ int bodiesStrikeBeside(const Strike *s, Mechanism *m, CPMech mech, sunrealtype t
   return 0;
 }
 
-void bodiesDropStrike(Strike *s) {
+void bodiesDropEvent(void *record, void *data) {
+  Strike *s = record ? *(Strike **)record : NULL;
+  (void)data;
   if (s) free(s->u);
   free(s);
+  free(record);
+}
+
+int bodiesRefuseEvent(char *message, sunrealtype t, CPMech mech, int flag, const char *why) {
+  snprintf(message, TEXT, "at t = %.10g: %s", (double)t,
+           why ? why : CPObjectGetLastMessage(CP_OBJECT(mech)));
+  return flag < 0 ? flag : CP_USERFUNC_FAIL;
 }
