@@ -135,7 +135,7 @@ static json_t *describe_changes(const History *h) {
   for (long i = 0; i < h->changes && i < HISTORY_CHANGES; i++)
     json_array_append_new(array,
                           json_pack("{s:o,s:s,s:b}", "t", json_number(h->change[i].t), "method",
-                                    h->change[i].method, "stiff", h->change[i].direction == 1));
+                                    h->change[i].method, "stiff", h->change[i].reason == IS_STIFF));
   return array;
 }
 

@@ -265,10 +265,11 @@ const char *phase_name(int phase) {
 }
 
 const char *reason_of_method(const RunEvent *e) {
-  if (e->direction == 2) return "the start is a singular position";
-  if (e->direction == -2) return "the singular position is left";
-  if (e->direction > 0) return "the motion has become stiff";
-  if (e->direction < 0) return "the motion is no longer stiff";
+  static const char *const reasons[] = {[IS_STIFF]        = "the motion has become stiff",
+                                        [IS_NOT_STIFF]    = "the motion is no longer stiff",
+                                        [STARTS_SINGULAR] = "the start is a singular position",
+                                        [LEFT_SINGULAR]   = "the singular position is left"};
+  if (e->reason != LONG_STEPS) return reasons[e->reason];
   return !strcmp(e->method, "bs32") ? "a step reaches each restart" : "bs32 takes more steps";
 }
 

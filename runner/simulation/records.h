@@ -149,15 +149,16 @@ typedef enum {
   EVENT_METHOD,
   EVENT_NAMED
 } EventKind;
+/* Why a method gives way to another one. LONG_STEPS: they reach the next restart, or no longer do (BS32). */
+typedef enum { LONG_STEPS, IS_STIFF, IS_NOT_STIFF, STARTS_SINGULAR, LEFT_SINGULAR } ChangeReason;
 typedef struct {
   EventKind kind;
   double t;
   /* Number of the root or of the contact; -1: a stop, an interval of time stepping, a method, or an event with a name. */
   int root;
-  /* -1 or 1: of the root's g; for an interval, 1 where it begins, -1 where it ends; for a method, 1
-   * where the motion becomes stiff, -1 where it no longer is, 0 to and from BS32, 2 at a singular start of a multistep method, and -2
-   * after it. */
+  /* -1 or 1: of the root's g; for an interval, 1 where it begins, -1 where it ends */
   int direction;
+  ChangeReason reason;       /* for a method */
   char method[METHOD_NAME];  /* from here on */
   char name[RUN_EVENT_NAME]; /* "pin released" */
   /* ---- for a contact ---- */

@@ -275,9 +275,9 @@ static int configure(CPIntegrator mem, const char *name, void *data) {
   const int flag = problem_configure(p, mem);
   if (flag || same) return flag;
   RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1};
-  if (method_is_multistep(&run->asked)) event.direction = back ? -2 : 2;
+  if (method_is_multistep(&run->asked)) event.reason = back ? LEFT_SINGULAR : STARTS_SINGULAR;
   else if (!was_short && strcmp(name, "BS32"))
-    event.direction = method_is_explicit(&p->settings.method) ? -1 : 1;
+    event.reason = method_is_explicit(&p->settings.method) ? IS_NOT_STIFF : IS_STIFF;
   snprintf(event.method, sizeof event.method, "%s", p->settings.method.name);
   /* no event of the motion, so it is not counted as one */
   return run->listener->event(run->listener, &event) ? abort_run(run) : 0;

@@ -222,7 +222,7 @@ static void tell_some(History *h, double t, double value, double violation, doub
 START_TEST(a_change_of_the_method_is_no_event) {
   History h;
   start(&h);
-  const RunEvent change = {.kind = EVENT_METHOD, .t = 1, .direction = 1},
+  const RunEvent change = {.kind = EVENT_METHOD, .t = 1, .reason = IS_STIFF},
                  stop   = {.kind = EVENT_STOP};
   ck_assert_int_eq(h.listener.event(&h.listener, &change), 0);
   ck_assert_int_eq(h.listener.event(&h.listener, &stop), 0);
