@@ -52,8 +52,8 @@ static const CPPluginType *const linkage_types[] = {&bennett_type, &goldberg_typ
                                                     &cranks_type};
 enum { LINKAGES = sizeof linkage_types / sizeof linkage_types[0], VARIANTS = 3 };
 
-/* BDF at all tolerances, as below. Loop index: linkage, method; for linkages in space also b by
- * formulas or by differences, and sparse matrices. */
+/* BDF at all tolerances, as below, with b by formulas. Loop index: linkage, method; for linkages in space also b by
+ * differences, and sparse matrices. */
 START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
   static const Setting variant[VARIANTS] = {{"b", 1}, {"b", 0}, {"sparse", 1}};
   const CPPluginType *type               = linkage_types[_i / (VARIANTS * NUM_METHODS)];
@@ -61,7 +61,8 @@ START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
   if (planar && _i % VARIANTS > 0) return;
   CPPlugin *model = model_of(type, &variant[_i % VARIANTS], !planar);
   const Tally tally =
-      climb(model, method, 40, method == CV_BDF ? 1 : campaign_stride(5), 1e-3, 1e-9);
+      climb(model, method, 40, method == CV_BDF && _i % VARIANTS == 0 ? 1 : campaign_stride(5),
+            1e-3, 1e-9);
   assert_no_failure(model, method, tally);
   ck_assert_msg(tally.worst <= 1e4, "%s by %s: an error of %.3g tolerances", type->name,
                 campaign_method_name(method), (double)tally.worst);
@@ -71,14 +72,14 @@ START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
 }
 END_TEST
 
-/* BDF at all tolerances: it stalls at one in fifty of them, and at others after each change of
- * roundoff. Loop index: method; b by formulas, by differences. */
+/* A stall of BDF is one at one tolerance in fifty, and at others after each change of roundoff: with b by formulas it runs at
+ * all of them. Loop index: method; b by differences, by formulas. */
 START_TEST(bricards_mechanism_costs_little_at_every_tolerance) {
   const Setting given = {"b", _i % 2};
   const int method    = campaign_method(_i / 2);
   CPPlugin *model     = model_with("bricard", &given, 1);
   const Tally tally =
-      climb(model, method, 100, method == CV_BDF ? 1 : campaign_stride(3), 1e-3, 1e-6);
+      climb(model, method, 100, method == CV_BDF && _i % 2 ? 1 : campaign_stride(3), 1e-3, 1e-6);
   assert_no_failure(model, method, tally);
   assert_mean(model, method, tally, 150);
   ck_assert_int_le(tally.most_f, 3000);
