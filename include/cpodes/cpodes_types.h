@@ -27,12 +27,12 @@
  *   C:          CPEventSource source = {CP_SIZED(CPEventSource), .name = "door", ...}; */
 #define CP_SIZED(T) .size = sizeof(T)
 #ifdef __cplusplus
-template <class T> inline T cpInit() {
+template <class T> inline T cpInit_() {
   T x    = T();
   x.size = sizeof(T);
   return x;
 }
-#define CP_INIT(T) cpInit<T>()
+#define CP_INIT(T) cpInit_<T>()
 extern "C" {
 #else
 #define CP_INIT(T) \
@@ -59,7 +59,7 @@ typedef struct CPObject_ *CPObject; /**< any of these, by CP_OBJECT */
 #ifdef __cplusplus
 }
 #define CP_OVERLOAD_(T) \
-  inline CPObject cpObject(T x) { return reinterpret_cast<CPObject>(x); }
+  inline CPObject cpObject_(T x) { return reinterpret_cast<CPObject>(x); }
 CP_OVERLOAD_(CPIntegrator)
 CP_OVERLOAD_(CPProjector)
 CP_OVERLOAD_(CPMech)
@@ -68,7 +68,7 @@ CP_OVERLOAD_(CPSession)
 CP_OVERLOAD_(CPBodies)
 CP_OVERLOAD_(CPContact)
 #undef CP_OVERLOAD_
-#define CP_OBJECT(x) cpObject(x)
+#define CP_OBJECT(x) cpObject_(x)
 extern "C" {
 #else
 #define CP_OBJECT(x)                      \
