@@ -10,8 +10,8 @@ units of its scale. A motion is chaotic if runs at 1e-12 and 1e-11 differ by mor
 with the extent that the runner reports, attitudes in radians, speeds with the largest one. The exit status is 1 if a bound is
 missed. Where velocities jump (contacts, impacts) they are left out, and where neither run moves a position by more than the
 tolerance: a vibration of frequency w with amplitude a has speeds a w, of a scale that is w times that of positions. Verdicts on energies alone are listed apart: the
-components may be right where an energy is not. Verdicts judge reactions as well; a run is blamed for nothing if its multipliers are right, too, to 0.1 %
-of the largest one. They are no bound for runs that are ok, since they are neither unique nor finite in singular positions."""
+components may be right where an energy is not. Verdicts judge reactions and the work as well; a run is blamed for nothing if its multipliers are right, too,
+to 0.1 % of the largest one, and its work to 0.1 % of the energies that are exchanged. They are no bound for runs that are ok, since they are neither unique nor finite in singular positions."""
 
 import argparse
 import csv
@@ -197,10 +197,10 @@ def distance(a, b, scale, quaternions, nq, jumps):
     return worst
 
 
-def forces_apart(a, b, columns):
-    """The distance of the multipliers, in units of the largest one"""
-    largest = max((abs(y[k]) for y in b for k in columns), default=0)
-    return max((abs(x[k] - y[k]) for x, y in zip(a, b) for k in columns), default=0) / largest if largest else 0
+def apart_in(a, b, columns, scale=0):
+    """The distance in these columns, in units of the scale or of their largest entry"""
+    scale = scale or max((abs(y[k]) for y in b for k in columns), default=0)
+    return max((abs(x[k] - y[k]) for x, y in zip(a, b) for k in columns), default=0) / scale if scale else 0
 
 
 def is_at_rest(rows, nq, tol):
@@ -221,6 +221,7 @@ def judge(program, model, options, folder):
     summary, rows, multipliers = tight
     scale, quaternions = sizes(summary, rows)
     nq, names = summary["model"]["nq"], summary["end"]["names"]
+    works = [k + 1 for k, unit in enumerate(summary["end"]["units"]) if unit == "J"]
     jumps = bool(summary["contacts"]) or summary["model"]["name"] in JUMPS
     other = run(program, model, folder, "--no-estimate", "--rtol", "1e-11", "--method", method)
     apart = distance(rows, other[1], scale, quaternions, nq, jumps)[0] if other else 0
@@ -241,7 +242,7 @@ def judge(program, model, options, folder):
                 wrong = "not chaotic"
             elif ok and error > MOST:
                 wrong = "ok above 1 %"
-            elif not ok and max(error, forces_apart(found[1], rows, multipliers)) < LEAST:
+            elif not ok and max(error, apart_in(found[1], rows, multipliers), apart_in(found[1], rows, works, summary["scales"].get("J"))) < LEAST:
                 energy = all("of its scale; the limit" in x and "off by" not in x for x in found[0]["reasons"])
                 wrong = "(energy) " * energy + f"{verdict} below 0.1 %: {found[0]['reasons'][:1]}"
             yield name, tol, verdict, error, k is not None and names[k], wrong and f"{wrong}; apart {apart:.1g}; {found[0]['estimate'] and found[0]['estimate']['part']}"

@@ -295,8 +295,17 @@ void measure_reactions(const Measure *m, double t, const double *y, double *reac
   for (long i = 0; i < m->nreactions; i++) reaction[i] = NAN;
 }
 
-/* Evaluates reactions along the track. Their scales are the largest ones of each unit or, where their work along the extent or
- * through 1 rad would be less than the energies that are exchanged, those that exchange them. */
+/* The distance along which a reaction on velocity j does work: the extent of the mechanism, or 1 rad; 0 if it is not known */
+static double way_of(const Measure *m, const RunInfo *info, long j) {
+  const char *name = m->scales.unit[m->unit[info->nq + j]].name;
+  return !strcmp(name, "m/s")     ? m->scales.length
+         : !strcmp(name, "rad/s") ? 1
+         : info->nq == info->nu   ? m->scale[j]
+                                  : 0;
+}
+
+/* Evaluates reactions along the track. Their scales do the same work along the extent as through 1 rad, at least the energies that are
+ * exchanged: a moment is that of a force, with an arm that depends on where the origin of a body lies. */
 static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
   const Observer *o      = m->observer;
   const long n           = info->nu;
@@ -316,14 +325,11 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
     for (long j = 0; j < n; j++) /* fmax ignores NaN */
       most[m->unit[info->nq + j]] = fmax(most[m->unit[info->nq + j]], fabs(reaction[j]));
   }
+  double work = exchanged;
+  for (long j = 0; j < n; j++) work = fmax(work, most[m->unit[info->nq + j]] * way_of(m, info, j));
   for (long j = 0; j < n; j++) {
-    const int unit     = m->unit[info->nq + j];
-    const char *name   = m->scales.unit[unit].name;
-    const double along = !strcmp(name, "m/s")     ? m->scales.length
-                         : !strcmp(name, "rad/s") ? 1
-                         : info->nq == n          ? m->scale[j]
-                                                  : 0;
-    m->reaction[j]     = fmax(most[unit], along > 0 ? exchanged / along : 0);
+    const double way = way_of(m, info, j);
+    m->reaction[j]   = fmax(most[m->unit[info->nq + j]], way > 0 ? work / way : 0);
   }
   return 0;
 }
