@@ -538,6 +538,16 @@ static int stop(CPContact c, sunrealtype t, N_Vector y, int n, const char *funct
   return n < all || unsure ? stopBy(c, t, y, n, function) : contactNoSolution(c, t, "impulses");
 }
 
+/* May the dry friction of a joint, the law of contact k, hold its row against the free acceleration? At the dead centre of a slide it may not:
+ * W vanishes there with the square of the gradient, and the impulse v / W, which stops the row, is none of a bounded force. */
+static int mayHold(const CPContact c, int k) {
+  const ContactLaw *law = &c->problem.law[k];
+  const Point *point    = &c->point[law->contact];
+  int ld;
+  const sunrealtype *W = contactBlock(c, k, &ld);
+  return !point->is_held || fabs(c->a[point->tangent]) <= W[1 + ld] * law->mu * point->N;
+}
+
 /* Sets the velocities to zero that count as zero in the problem, up to a part of the tolerance. The accelerations of redundant contacts
  * would contradict each other by their squares otherwise. */
 static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *function) {
@@ -549,7 +559,7 @@ static int stopCounted(CPContact c, sunrealtype t, N_Vector y, const char *funct
     for (int i = law->first; i <= law->first + law->ntangents; i++) {
       const int row     = c->row[i];
       const int is_zero = i > law->first
-                              ? !law->slides && !law->carried
+                              ? !law->slides && !law->carried && mayHold(c, k)
                               : !point->is_held && fabs(c->v[row]) <= c->small_v * c->scale[row];
       if (is_zero) c->order[n++] = i, any |= fabs(c->v[row]) > c->noise_v * c->scale[row];
     }

@@ -781,6 +781,36 @@ START_TEST(friction_lets_a_drive_begin_gently) {
 }
 END_TEST
 
+/* A slider crank falls through the dead centre of its block, whose rail rubs: the gradient of that row vanishes there, and the block must not
+ * stop the crank. Reference: phi'' from T and V as functions of the crank's angle, by DOP853 of SciPy at 1e-13 up to the dead centre
+ * and on from there. Loop index: tolerance. */
+START_TEST(friction_stops_no_crank_at_the_dead_centre_of_its_slide) {
+  static const char text[] =
+      "dimension: 2\ngravity: [0, -9.81]\nbodies:\n"
+      "  - {name: crank, mass: 2.4685, inertia: 0.0304249, at: [-0.14527, 0.12598]}\n"
+      "  - {name: rod, mass: 0.880184, inertia: 0.137989, at: [0.35304, 0.01507]}\n"
+      "  - {name: block, mass: 8.97631e-06, inertia: 7.48026e-09, at: [1.04662, "
+      "-0.22182]}\njoints:\n"
+      "  - {name: pivot, kind: revolute, b: crank, at: [0, 0]}\n"
+      "  - {name: pin, kind: revolute, a: crank, b: rod, at: [-0.29055, 0.25196]}\n"
+      "  - {name: end, kind: revolute, a: rod, b: block, at: [0.99662, -0.22182]}\n"
+      "  - {name: rail, kind: prismatic, b: block, at: [0.99662, -0.22182], axis: [0.95294, "
+      "-0.30316]}\n"
+      "frictions:\n  - {name: F, of: pin, force: 0.03}\n  - {name: G, of: rail, force: 0.01}\n";
+  const sunrealtype t_end = 0.4, tol = pow(10, -4 - _i);
+  for (int n = 0; n < 8; n++) {
+    CPSensor angle = CP_INIT(CPSensor);
+    ck_assert_int_eq(CPBodiesRead("crank.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+    act(n / 4 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_msg(run_with(kinds[n % 4], tol, t_end) == CP_SUCCESS, "%s: %s", kinds[n % 4],
+                  CPObjectGetLastMessage(CP_OBJECT(contact)));
+    ck_assert_int_eq(CPMechGetSensor(mech, "pivot.angle", t_end, y, &angle), CP_SUCCESS);
+    ck_assert_double_eq_tol(angle.value[0], SUN_RCONST(2.2590210482185715), 50 * tol);
+    release();
+  }
+}
+END_TEST
+
 /* A random linkage of one freedom, of whose joints two rub: these stop together, and W has the rank 1. Both formulations and all methods agree. */
 START_TEST(joints_that_rub_stop_together) {
   static const char text[] =
@@ -893,6 +923,7 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
   tcase_add_loop_test(tc, friction_leaves_a_crank_to_its_drive, 0, 6);
   tcase_add_loop_test(tc, friction_lets_a_drive_begin_gently, 0, 6);
+  tcase_add_loop_test(tc, friction_stops_no_crank_at_the_dead_centre_of_its_slide, 0, 5);
   tcase_add_test(tc, joints_that_rub_stop_together);
   tcase_add_loop_test(tc, no_floor_is_passed_within_a_step, 0, 3);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);
