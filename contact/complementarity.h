@@ -15,6 +15,7 @@ typedef struct {
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
   /* 1: other constraints carry all tangential forces, and give the velocity. At rest it slides in no direction, s = 0. */
   int carried;
+  int left_open; /* 1: it touches, but takes no part, while others keep its gap from closing (event.c) */
   /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
    * others. stops: it stays open, and has approached. */
   int begins, ends, placed, stops;

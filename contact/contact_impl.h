@@ -61,6 +61,7 @@ typedef struct {
   int implied;
   int carried; /* It sticks, without friction, because others such as a drive, which give its velocity, rest. */
   sunrealtype wedged[2];
+  int is_kept; /* It touches and is open, and its gap stays as it is, since its row depends on those of others that are at rest. */
   sunrealtype effect; /* of friction on the sliding velocity in space: the first diagonal entry of W */
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of a gap that leaves fades from t_zero on, over the time fade. height: that of the newest flight, or

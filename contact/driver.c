@@ -215,6 +215,7 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
     const Point *point     = &c->point[i];
     sunrealtype *at        = g + c->first_root[i] + kindsOf(point) * c->side,
                 *rate_root = g + c->first_root[i + 1] - 1;
+    if (point->is_kept) continue;
     if (point->step.is_left_out) {
       at[0] = point->step.gap[1], *rate_root = -1;
       continue;
@@ -350,7 +351,8 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   memset(&c->stats, 0, sizeof c->stats);
   contactAllNear(c);
   EACH_NEAR(c, i) {
-    Point *point  = &c->point[i];
+    Point *point   = &c->point[i];
+    point->is_kept = 0;
     point->turn.t = NAN, point->turn.gap = point->turn.nearest, point->turn.rate = 0.0;
   }
   return contactRunning(c, findPhases(c, t, y));

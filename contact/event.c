@@ -69,12 +69,15 @@ static sunrealtype pivotOf(const Basis *b, int r) {
   return pivot / b->c->W[r * (1 + n)];
 }
 
+/* Does a row with this pivot depend on those before? Then half of the digits of W are left. */
+static int vanishes(sunrealtype pivot) { return !(pivot > sqrt(DBL_EPSILON)); }
+
 /* Appends row r of the problem. Returns 1, and appends nothing, if its pivot vanishes: it depends on
  * those before. */
 static int append(Basis *b, int r) {
   const int n             = b->c->problem.n;
   const sunrealtype pivot = pivotOf(b, r);
-  if (!(pivot > sqrt(DBL_EPSILON))) return 1; /* half of the digits of W are left */
+  if (vanishes(pivot)) return 1;
   rowOf(b, b->on)[b->on] = sqrt(pivot * b->c->W[r * (1 + n)]);
   b->row[b->on++]        = r;
   return 0;
@@ -104,7 +107,7 @@ static int addSelfStress(CPContact c, int loaded) {
   memcpy(P->W, c->W, (size_t)(n * n) * sizeof *P->W);
   for (int k = 0; k < P->ncontacts; k++) {
     const int N = P->law[k].first;
-    if ((loaded && !(P->x[N] > 0.0)) || !append(&b, N)) continue;
+    if (P->law[k].left_open || (loaded && !(P->x[N] > 0.0)) || !append(&b, N)) continue;
     sunrealtype *z = coefficients(&b), sum = 1.0; /* row N = sum_j z_j row j */
     for (int j = 0; j < b.on; j++) sum += z[j] * z[j];
     z[b.on] = -1.0, b.row[b.on] = N, any = 1;
@@ -126,6 +129,27 @@ static int isBalanced(const CPContact c) {
   return off <= CP_ROUNDED * size;
 }
 
+/* Solves the problem P->W x + P->c without the normal rows of contacts that are left open. w: of these, too */
+static int solveClosed(CPContact c) {
+  ContactProblem *P = &c->problem;
+  const int n       = P->n;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first;
+    if (!P->law[k].left_open) continue;
+    for (int i = 0; i < n; i++)
+      if (i != N) P->W[i + N * n] = P->W[N + i * n] = 0.0;
+    P->c[N] = fabs(c->a[c->row[N]]);
+  }
+  const int failed = contactSolveProblem(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first;
+    if (!P->law[k].left_open) continue;
+    P->w[N] = P->c[N] = c->a[c->row[N]];
+    for (int i = 0; i < n; i++) P->w[N] += c->W[N + i * n] * P->x[i];
+  }
+  return failed;
+}
+
 /* Solves for the forces x with the laws of all contacts, and accelerations w. Among more contacts than
  * freedoms, normal forces z may balance each other. The multipliers of CPMech then are those of minimum norm, without parts
  * along z, and the motion may depend on that by friction. So these are the solution here as well, by
@@ -134,13 +158,13 @@ static int solveGiven(CPContact c) {
   ContactProblem *P = &c->problem;
   for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
   for (int loaded = 0; loaded < 2 && !P->times && addSelfStress(c, loaded); loaded++) {
-    if (!contactSolveProblem(c) && isBalanced(c)) return 0;
+    if (!solveClosed(c) && isBalanced(c)) return 0;
     memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
-    if (contactSolveProblem(c)) return 1;
+    if (solveClosed(c)) return 1;
     if (loaded) return 0;
   }
   if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
-  return contactSolveProblem(c);
+  return solveClosed(c);
 }
 
 /* F <- N - g(N), where g are the loads of contacts that the forces for the loads N cause. Returns nonzero if there are none. */
@@ -579,6 +603,24 @@ static void carry(const CPContact c, sunrealtype t, ContactLaw *law) {
   for (int i = 0; i < law->ntangents; i++) law->s[i] = begins ? c->a[T + i] / rate : 0.0;
 }
 
+/* Accelerations of the problem that are zero up to roundoff */
+static sunrealtype zeroOf(const ContactProblem *P) {
+  return 64.0 * P->n * DBL_EPSILON * contactLargest(P->n, P->c);
+}
+
+/* Contacts that have been left open take part if they would close, or if there is no solution without them. Returns 1 if any do. */
+static int closeLeftOpen(CPContact c, int failed) {
+  ContactProblem *P      = &c->problem;
+  const sunrealtype zero = zeroOf(P);
+  int any                = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law  = &P->law[k];
+    const int closes = law->left_open && (failed || P->w[law->first] < -zero);
+    if (closes) law->left_open = 0, any = 1;
+  }
+  return any;
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
  * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
  * code that has been reported. */
@@ -590,6 +632,7 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const Point *point      = &c->point[law->contact];
     const sunrealtype *v_T  = c->v + point->tangent;
     const sunrealtype speed = contactLength(law->ntangents, v_T);
+    law->left_open          = point->is_kept && contactStored(c);
     law->mu                 = point->law.mu_static;
     const sunrealtype least = leastSpeed(c, k, t);
     law->slides             = law->ntangents > 0 && speed > least;
@@ -605,8 +648,10 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   findEnds(c, t);
   const int cone = coneFired(c);
   for (int again = 1; again;) {
-    again = 0;
-    if (solveForces(c)) {
+    const int failed = solveForces(c);
+    again            = closeLeftOpen(c, failed);
+    if (again) continue;
+    if (failed) {
       for (int k = 0; k < P->ncontacts; k++)
         if (P->law[k].slides && criterion(c, k, P->law[k].s) <= 0.0)
           return painleve(c, t, k, function);
@@ -637,8 +682,8 @@ static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return CP_SUCCESS;
 }
 
-/* Contacts that stick although their tangential rows depend on others get their shares of the friction. If W
- * is not stored, dependent rows are left to the solver of CPMech. Returns 0 or CP_MEM_FAIL. */
+/* Contacts that stick although their tangential rows depend on others get their shares of the friction, and open ones without friction are kept
+ * whose normal rows do. If W is not stored, dependent rows are left to the solver of CPMech. Returns 0 or CP_MEM_FAIL. */
 static int findImplied(CPContact c, const char *function) {
   const ContactProblem *P = &c->problem;
   const Basis b           = findDependent(c);
@@ -647,6 +692,8 @@ static int findImplied(CPContact c, const char *function) {
     const ContactLaw *law = &P->law[k];
     const sunrealtype *x  = P->x + law->first;
     Point *point          = &c->point[law->contact];
+    if (point->phase == CP_CONTACT_OPEN && law->ntangents == 0)
+      point->is_kept = vanishes(pivotOf(&b, law->first));
     if (point->phase != CP_CONTACT_STICKING) continue;
     point->implied = point->carried ? (1 << law->ntangents) - 1 : law->dependent;
     for (int i = 0; i < law->ntangents; i++) {
@@ -682,8 +729,7 @@ static sunrealtype loadRate(const CPContact c, const Point *point) {
 static int setPhases(CPContact c, sunrealtype t, const char *function) {
   const ContactProblem *P = &c->problem;
   sunrealtype size        = 0; /* of the forces */
-  sunrealtype zero        = 0; /* of the accelerations, up to roundoff */
-  for (int i = 0; i < P->n; i++) zero = fmax(zero, 64.0 * P->n * DBL_EPSILON * fabs(P->c[i]));
+  const sunrealtype zero  = zeroOf(P);
   for (int k = 0; k < P->ncontacts; k++) {
     int ld;
     const sunrealtype *W = contactBlock(c, k, &ld);
@@ -691,7 +737,8 @@ static int setPhases(CPContact c, sunrealtype t, const char *function) {
       size = fmax(size, fabs(P->c[P->law[k].first + i]) / W[i * (1 + ld)]);
   }
   EACH_NEAR(c, i) {
-    c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = c->point[i].carried = 0;
+    c->point[i].phase   = CP_CONTACT_OPEN;
+    c->point[i].implied = c->point[i].carried = c->point[i].is_kept = 0;
     c->point[i].wedged[0] = c->point[i].wedged[1] = 0.0;
   }
   for (int k = 0; k < P->ncontacts; k++) {
@@ -709,7 +756,10 @@ static int setPhases(CPContact c, sunrealtype t, const char *function) {
     const sunrealtype N = P->x[law->first], whole = fmax(size, point->load);
     const sunrealtype least = at_root ? CP_INEXACT * whole : was_closed ? 0.0 : zero / W[0];
     if (at_root) point->jerk = W[0] * fmax(-loadRate(c, point), 0.0);
-    if (!point->is_held && !touches && !(N > least)) continue;
+    if (!point->is_held && !touches && !(N > least)) {
+      P->x[law->first] = 0; /* whose row holds no other contact: findDependent */
+      continue;
+    }
     point->load = N, point->jerk = 0.0;
     point->carried = law->carried && contactLength(law->ntangents, law->s) == 0.0;
     point->phase   = law->ntangents == 0              ? CP_CONTACT_CLOSED

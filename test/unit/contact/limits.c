@@ -313,6 +313,43 @@ START_TEST(stops_at_which_friction_holds_fingers_have_no_events) {
 }
 END_TEST
 
+static int count(const CPContactEvent *event, void *n) {
+  (void)event, ++*(int *)n;
+  return 0;
+}
+
+/* A palm that a spring moves as a mass m on it, since friction holds its fingers at their stops. Their loads change sign with the
+ * acceleration: each stop loses its load once, and takes no part of it again. */
+START_TEST(stops_open_once_where_friction_holds_what_swings) {
+#define FINGER(name)                                                                            \
+  "<body><joint name='" name "' axis='0 1 0' range='-1 0' limited='true' frictionloss='1." name \
+  "'/>"                                                                                         \
+  "<geom type='sphere' size='.01' pos='0 0 .1" name "' mass='." name "'/></body>"
+  static const char text[] =
+      "<mujoco><option gravity='0 0 0'/><default><geom contype='0' "
+      "conaffinity='0'/></default><worldbody>"
+      "<body><joint name='way' type='slide' axis='1 0 0' stiffness='400' springref='-0.1'/>"
+      "<geom size='.05' mass='1'/>" FINGER("1") FINGER("2") FINGER("3") FINGER("4") FINGER("5")
+          FINGER("6") FINGER("7") FINGER("8") "</body></worldbody></mujoco>";
+  for (int n = 0; n < 4; n++) {
+    sunrealtype rate;
+    int events          = 0;
+    const sunrealtype t = 1, omega = sqrt(400 / 4.6);
+    ck_assert_int_eq(CPBodiesRead("hand.xml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+    act(n / 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    CPContactSetEventFn(contact, count, &events);
+    ck_assert_int_eq(run_with(n % 2 ? "RADAU" : "DOP853", 1e-6, t), CP_SUCCESS);
+    ck_assert_double_eq_tol(coordinate_of("way", &rate), 0.1 * (cos(omega * t) - 1), 1e-5);
+    ck_assert_double_eq_tol(rate, -0.1 * omega * sin(omega * t), 1e-5 * omega);
+    ck_assert_double_eq_tol(coordinate_of("3", &rate), 0, 1e-10);
+    ck_assert_double_eq_tol(rate, 0, 1e-10);
+    ck_assert_int_eq(events, 8);
+    release();
+  }
+#undef FINGER
+}
+END_TEST
+
 /* m v0^2 / 2 - F x is left at x, and nothing at rest: W = -F x. */
 START_TEST(the_loss_of_dry_friction_is_in_the_balance) {
   const sunrealtype tol = 1e-8, m = 2, F = 1.5, a = F / m, v0 = 3, times[] = {1, 5};
@@ -715,6 +752,7 @@ TEST_SUITE(limits) {
   tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
   tcase_add_test(tc, dry_friction_acts_beside_stops);
   tcase_add_test(tc, stops_at_which_friction_holds_fingers_have_no_events);
+  tcase_add_test(tc, stops_open_once_where_friction_holds_what_swings);
   tcase_add_test(tc, the_loss_of_dry_friction_is_in_the_balance);
   tcase_add_test(tc, wrong_frictions_are_refused_by_name);
   tcase_add_test(tc, a_pin_lets_go_beside_contacts);
