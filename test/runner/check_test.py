@@ -123,6 +123,21 @@ WRONG = {
 }
 
 
+COAXIAL = """
+run: {t_end: 1, coordinates: joint}
+dimension: 2
+bodies:
+  - {name: driver, mass: 1, inertia: 0.1, at: [0, 0], centre: [0, 0.5]}
+  - {name: coupler, mass: 1, inertia: 2, at: [0, 0], centre: [2.4, 0]}
+  - {name: rocker, mass: 2, inertia: 0.7, at: [0, 0], centre: [0, 1]}
+joints:
+  - {name: A, kind: revolute, b: driver, at: [0, 0]}
+  - {name: B, kind: revolute, a: driver, b: coupler, at: [0, 0]}
+  - {name: D, kind: revolute, b: rocker, at: [0, 0]}
+  - {name: C, kind: revolute, a: coupler, b: rocker, at: [0, 2]}
+"""
+
+
 class CheckTest(RunnerTest):
     def check(self, *options, **parts):
         return cpodes("check", compile_model(self.folder, **parts), *options)
@@ -318,6 +333,13 @@ class CheckTest(RunnerTest):
         result = cpodes("check", file)
         self.assert_done(result)
         self.assertIn("are right", result.stdout)
+
+    def test_derivatives_of_rows_that_are_left_to_others_are_right(self):
+        file = self.folder / "coaxial.yaml"  # B lies on A, so that C moves along a circle: one of its components depends on the other
+        file.write_text(COAXIAL)
+        result = cpodes("check", file)
+        self.assert_done(result)
+        self.assertRegex(result.stdout, r"K: derivative of the dynamics +ok")
 
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")

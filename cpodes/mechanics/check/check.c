@@ -25,6 +25,7 @@ static int create(CPCheck *check) {
   for (int k = 0; k < CP_CHECK_STEPS; k++)
     for (int of = 0; of < CP_CHECK_SIDES; of++) CP_NEW(arena, check->differences[k].from[of], most);
   CP_NEW(arena, check->skipped, most);
+  CP_NEW(arena, check->left, mech->m);
   CP_NEW(arena, check->row, most);
   const int flag = cpMatOwn(arena, &check->A);
   return flag ? flag : cpArenaStatus(arena);
@@ -40,7 +41,7 @@ static void perturb(double *x, int length, unsigned seed, double rest) {
   for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
 }
 
-/* Keeps A of the state, because differences evaluate it at other states. */
+/* Keeps A of the state, because differences evaluate it at other states, and finds its rows without entries. */
 static int keepA(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators) return CP_SUCCESS;
@@ -49,6 +50,10 @@ static int keepA(CPCheck *check) {
     cpReason(mech->text, flag, "no memory for a copy of A");
   if (!flag && cpMatEntries(&check->A) > 0)
     memcpy(check->A.value, mech->A.value, cpMatEntries(&check->A) * sizeof(double));
+  memset(check->left, mech->eq->use_rows != NULL, (size_t)mech->m);
+  for (int j = 0; !flag && j < mech->nu; j++)
+    for (size_t k = cpMatFirst(&check->A, j); k < cpMatFirst(&check->A, j + 1); k++)
+      if (check->A.value[k] != 0.0) check->left[cpMatRow(&check->A, j, k)] = 0;
   return flag;
 }
 
@@ -169,6 +174,8 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   perturb(check->a, mech->nu, 2u,
           0.0); /* What partial derivatives hold has the size of the solution. */
   perturb(check->at.lambda, mech->m, 3u, 0.0);
+  for (int i = 0; i < mech->m; i++)
+    if (check->left[i]) check->at.lambda[i] = 0.0;
   perturb(check->at.u, mech->nu, 1u, rest);
   return flag ? flag : cpCheckPartials(check);
 }

@@ -46,7 +46,8 @@ typedef struct {
   CPCheckDerivatives differences[CP_CHECK_STEPS];
   double *e, *w, *x; /* [most] workspace for filling a column */
   char *skipped;     /* [most] */
-  CPCheckRow *row;   /* [most] */
+  char *left; /* [m] 1: the row of A is 0 at the point, since a model with use_rows leaves it to others; its multiplier is 0 */
+  CPCheckRow *row; /* [most] */
   /* the first error */
   int code;
   char text[CP_TEXT_LENGTH];

@@ -115,7 +115,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
     flag = cpMechTimes(mech, s.t, s.q, 0, check->a, w);
     if (!flag) subtract(w, rows, value, terms);
   }
-  if (!flag && what == CP_VALUE_FORCES && !mech->operators) {
+  if (!flag && (what == CP_VALUE_FORCES || what == CP_VALUE_F) && !mech->operators) {
     flag = cpMechMass(mech, s.t, s.q);
     if (!flag) cpMatTimes(&mech->userM.A, 1.0, s.u, 0.0, w);
     for (int i = 0; !flag && i < rows; i++) terms[i] += CANCELLED * fabs(w[i] * s.u[i]);

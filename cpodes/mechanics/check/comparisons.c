@@ -187,6 +187,7 @@ static int compareA(CPCheck *check, CPCheckValue value, sunrealtype *result) {
                           .matrix   = mech->operators ? NULL : &check->A,
                           .value    = value,
                           .along    = value == CP_VALUE_P ? CP_ALONG_Q : CP_ALONG_U,
+                          .skipped  = check->left,
                           .result   = result};
   CPCheckWorst worst;
   const int flag = cpCompare(check, &c, &worst);
@@ -335,6 +336,7 @@ static int compareBlock(CPCheck *check, const CPPartials P, const Partial *parti
                           .along    = (CPCheckAlong)partial->by,
                           .matrix   = block->given ? &block->J : NULL,
                           .pattern  = block->given ? NULL : &block->J,
+                          .skipped  = partial->of == CP_OF_B ? check->left : NULL,
                           .result   = (sunrealtype *)((char *)check->report + partial->result)};
   if (!block->given && !(block->J.start && cpHasPatterns(check->mech))) return CP_SUCCESS;
   return block->exists ? cpCompare(check, &c, NULL) : CP_SUCCESS;
