@@ -165,3 +165,29 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   cpWrite(text, "at t = %.10g: %s", t, state);
   return 1;
 }
+
+/* ---- what changes fastest, where no step passes ---- */
+
+/* Velocities below the typical one count as that. */
+void cpMechFastest(sunrealtype t, N_Vector y, char *text, size_t length, void *data) {
+  CPMech mech = data;
+  CPMechState s;
+  CPArena arena = {0};
+  double *a = NULL, *lambda = NULL, most = 0.0;
+  char name[CP_MECH_ROW_NAME] = "";
+  int fastest                 = -1;
+  CP_ARRAYS(&arena, mech->nu, &a);
+  CP_ARRAYS(&arena, mech->m, &lambda);
+  int flag = cpArenaStatus(&arena) ? CP_MEM_FAIL : cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = cpMechSolve(mech, &s, a, lambda);
+  const double typical = flag ? 1.0 : cpTypicalOf(cpLargest(s.u, mech->nu));
+  for (int j = 0; j < mech->nu && !flag; j++) {
+    const double rate = fabs(a[j]) / fmax(fabs(s.u[j]), typical);
+    if (rate > most) most = rate, fastest = j;
+  }
+  if (fastest >= 0) cpMechAskName(mech, CP_NAME_VELOCITY, fastest, t, name, sizeof name);
+  if (name[0])
+    snprintf(text, length, "; a velocity of %s, %.3g, changes fastest, at a rate of %.3g", name,
+             s.u[fastest], a[fastest]);
+  cpArenaFree(&arena);
+}

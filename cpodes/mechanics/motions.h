@@ -17,6 +17,8 @@ void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t, cha
                    size_t length);
 /* limit.c: CPSystem's limit */
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *mech);
+/* The same: CPSystem's fastest */
+void cpMechFastest(sunrealtype t, N_Vector y, char *text, size_t length, void *mech);
 /* Tells a drive that asks a rigid structure to move at s, and what holds it. Returns whether there is one. */
 int cpMechHeld(CPMech mech, const CPMechState *s, char *text);
 /* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about

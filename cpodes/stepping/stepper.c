@@ -392,6 +392,12 @@ static int isShort(CPIntegrator s, sunrealtype t, sunrealtype h) {
   return fabs(h) < CP_INEXACT * fmax(1.0e-3 * fabs(t), fabs(t - s->t0));
 }
 
+const char *cpStepperFastest(CPIntegrator s, char text[CP_TEXT_LENGTH]) {
+  text[0] = '\0';
+  if (s->system.fastest) s->system.fastest(s->t, s->y, text, CP_TEXT_LENGTH, s->system.data);
+  return text;
+}
+
 int cpStepperTellLimit(CPIntegrator s) {
   return s->system.limit && s->system.limit(s->t, s->y, s->text, s->system.data);
 }

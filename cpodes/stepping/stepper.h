@@ -288,6 +288,8 @@ int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room);
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last
  * q + 1 states. */
 #define CP_FADES 0.5
+/* "; ...": which velocity changes fastest at the newest state (CPSystem's fastest), or an empty text. Returns text. */
+const char *cpStepperFastest(CPIntegrator s, char text[CP_TEXT_LENGTH]);
 /* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
 int cpStepperTellLimit(CPIntegrator s);
 /* The same after a step of size h, if many steps in a row have been so short that they approach the end

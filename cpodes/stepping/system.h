@@ -201,6 +201,8 @@ typedef struct {
    * the other constraints there? Then text [CP_TEXT_LENGTH] (out) says which one. Near such a state the
    * answer is the same (optional). */
   int (*limit)(sunrealtype t, N_Vector y, char *text, void *data);
+  /* Says which velocity changes fastest at (t, y), "; ...", in text [length], which is empty before; for failures that have no other reason (optional). */
+  void (*fastest)(sunrealtype t, N_Vector y, char *text, size_t length, void *data);
   /* The latest evaluation of the right-hand side was that at the end of a step of an explicit method
    * (optional). Returns the codes of a right-hand side. */
   int (*ends)(void *data);

@@ -70,6 +70,23 @@ joints:
                 self.assertEqual(process.returncode, FAILED)
                 self.assertAlmostEqual(float(re.search(r"FAILED at t = (\S+) of 3", process.stdout).group(1)), time, delta=1e-5)
 
+    def test_a_joint_that_loses_its_effect_is_named(self):
+        """A body falls freely along z = x^3 - 3 x / 4 m, which ends at x = 1/2, z = -1/4 m, where x'' is infinite"""
+        file = self.folder / "custom.yaml"
+        file.write_text("""
+run: {t_end: 5, coordinates: joint}
+gravity: [0, 0, -9.81]
+bodies:
+  - {name: b, mass: 1, inertia: [0.1, 0.1, 0.1], at: [0, 0, 0]}
+joints:
+  - {name: bend, kind: custom, b: b, motions: [{along: [0, 0, 1], by: "1 m*(x^3 - 3*x/4)"}], start: [0.1]}
+""")
+        for method in "dop853", "adams":
+            process = cpodes("run", file, "--method", method)
+            self.assert_refused(process, 'joint "bend"', "changes fastest", status=FAILED)
+            time = float(re.search(r"FAILED at t = (\S+) of 5", process.stdout).group(1))
+            self.assertAlmostEqual(time, math.sqrt(0.5 / 9.81), delta=1e-4)
+
     def test_start_velocities_that_joints_change_are_reported_and_strictly_refused(self):
         file = self.folder / "bar.yaml"
         file.write_text("dimension: 2\nrun: {t_end: 0.1}\nbodies:\n  - {name: bar, mass: 1, inertia: 1, spin: 3}\n"

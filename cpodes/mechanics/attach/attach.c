@@ -141,6 +141,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .ends        = cpMechStepEnds,
                            .accepted    = cpMechShakyStep,
                            .limit       = cpMechLimit,
+                           .fastest     = cpMechFastest,
                            .cause       = cause,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};

@@ -195,9 +195,13 @@ static int explain(CPMultistep mem, int flag) {
                     : code               ? code
                                          : flag,
                     function, "%s%s", s->text, again);
+  char fastest[CP_TEXT_LENGTH] = "";
+  const int failed             = fatal ? fatal : code ? 0 : flag;
+  if (failed == CV_ERR_FAILURE || failed == CV_CONV_FAILURE || failed == CP_RHS_NONFINITE)
+    cpStepperFastest(s, fastest);
   if (fatal)
-    return cpReport(&s->log, fatal, function, "%s%s%s", s->text,
-                    cpStepperLastGood(s, s->text, last), again);
+    return cpReport(&s->log, fatal, function, "%s%s%s%s", s->text,
+                    cpStepperLastGood(s, s->text, last), fastest, again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.10g failed: %s%s", s->t,
@@ -215,10 +219,12 @@ static int explain(CPMultistep mem, int flag) {
   char why[128] = "";
   if (flag == CV_ERR_FAILURE && s->P) cpStepperTellAngle(s, why, sizeof why);
   if (mem->cvodes[0])
-    return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes, why, lacking, again);
+    return cpReport(&s->log, flag, function, "%s%s%s%s%s", mem->cvodes, why, lacking, fastest,
+                    again);
   char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
-  cpReport(&s->log, flag, function, "CVode returned %s (%d) at t = %.10g%s%s%s%s",
-           name ? name : "an error", flag, s->t, why, lacking[0] ? ":" : "", lacking, again);
+  cpReport(&s->log, flag, function, "CVode returned %s (%d) at t = %.10g%s%s%s%s%s",
+           name ? name : "an error", flag, s->t, why, lacking[0] ? ":" : "", lacking, fastest,
+           again);
   free(name);
   return flag;
 }

@@ -136,15 +136,16 @@ static int isRelaxed(CPOneStep mem, Relaxed *r, sunrealtype h, sunrealtype norm,
 
 static int giveUp(CPOneStep mem, sunrealtype h, int flag) {
   const CPIntegrator s = &mem->base;
-  char reason[CP_TEXT_LENGTH];
+  char reason[CP_TEXT_LENGTH], fastest[CP_TEXT_LENGTH];
   if (flag == 0)
     return cpReason(s->text, CV_ERR_FAILURE,
-                    "from t = %.10g no step size passes the error test, down to %.3g", s->t, h);
+                    "from t = %.10g no step size passes the error test, down to %.3g%s", s->t, h,
+                    cpStepperFastest(s, fastest));
   if (cpStepperTellLimit(s)) return -flag;
   memcpy(reason, s->text, sizeof reason);
   return cpReason(s->text, -flag,
-                  "every attempt of the next step failed, down to a size of %.3g: %s", h,
-                  cpStepperWithoutTime(reason));
+                  "every attempt of the next step failed, down to a size of %.3g: %s%s", h,
+                  cpStepperWithoutTime(reason), cpStepperFastest(s, fastest));
 }
 
 /* Ever shorter steps towards a fault fail again and again before one passes: the message gives the reason. */
@@ -212,12 +213,13 @@ static int attempts(CPOneStep mem) {
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
   sunrealtype whole = 0.0; /* the size first proposed, if the tolerance has been relaxed for it */
   Relaxed relaxed   = {.first = mem->h, .best = mem->h, .least = INFINITY, .factor = 1.0};
+  char fastest[CP_TEXT_LENGTH];
   for (int tries = 1;; tries++) {
     if (s->t + h == s->t)
-      return mem->failed
-                 ? giveUp(mem, h, mem->failed)
-                 : cpReason(s->text, CV_TOO_MUCH_ACC,
-                            "at t = %.10g: a step of %g is below the roundoff of t", s->t, h);
+      return mem->failed ? giveUp(mem, h, mem->failed)
+                         : cpReason(s->text, CV_TOO_MUCH_ACC,
+                                    "at t = %.10g: a step of %g is below the roundoff of t%s", s->t,
+                                    h, cpStepperFastest(s, fastest));
     mem->stats.nattempts++;
     cpWorkAttempt(s->step);
     mem->shrink = SHRINK_FAILED;
