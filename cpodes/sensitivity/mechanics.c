@@ -268,7 +268,8 @@ static void sizes(N_Vector y, N_Vector size, void *data) {
   const double *Y      = N_VGetArrayPointer(y);
   double *of           = N_VGetArrayPointer(size);
   const int n          = (int)mech->n - (int)mech->eq->nquad;
-  const double largest = fmax(mech->eq->typical, cpLargest(Y, n));
+  const double least   = mech->eq->nangles > 0 ? 1.0 : mech->eq->typical; /* rad */
+  const double largest = fmax(least, cpLargest(Y, n));
   for (int i = 0; i < mech->n; i++) of[i] = i < n ? cpSensSize(Y[i], largest) : INFINITY;
 }
 

@@ -415,6 +415,31 @@ START_TEST(forward_gradients_of_a_spinning_top_are_those_of_the_adjoint) {
 }
 END_TEST
 
+/* A slider on a rough way, x'' = -k x / M - mu g tanh(x' / 0.1 m/s): increments of differences are parts of an angle's size, 1 rad, where all
+ * coordinates are roundoff. */
+START_TEST(derivatives_at_rest_at_the_origin_do_not_depend_on_roundoff) {
+  static const char text[] =
+      "dimension: 2\ngravity: [0, -9.81]\nparameters: {M: 1.3 kg, k: 20 N/m}\n"
+      "bodies: [{name: b, mass: M, inertia: 1}]\n"
+      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+      "frictions: [{name: r, of: s, factor: 0.2, speed: 0.1 m/s}]\n"
+      "springs: [{name: k, of: s, stiffness: k}]\n";
+  const int column[]        = {0, 3};
+  const sunrealtype exact[] = {-20 / 1.3, -0.2 * 9.81 / 0.1};
+  start(text, NULL, CP_ABSOLUTE, "DOP853", 1e-6, 1);
+  N_Vector s = N_VClone(y), sdot = N_VClone(y);
+  N_VConst(1e-17, y);
+  for (int k = 0; k < 2; k++) {
+    N_VConst(0, s);
+    N_VGetArrayPointer(s)[column[k]] = 1;
+    ck_assert_int_eq(CPMechJvp(mech, 0, y, NULL, s, NULL, sdot, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(N_VGetArrayPointer(sdot)[3], exact[k], 1e-9 * fabs(exact[k]));
+  }
+  N_VDestroy(s), N_VDestroy(sdot);
+  stop();
+}
+END_TEST
+
 /* After a gradient, functions are evaluated where they are, not in the pieces of the run. */
 START_TEST(a_gradient_leaves_no_piece_held) {
   static const char text[] =
@@ -508,6 +533,7 @@ TEST_SUITE(kink_gradients) {
   tcase_add_test(tc, a_force_that_jumps_has_the_gradient_of_its_closed_form);
   tcase_add_test(tc, a_corner_of_a_cam_has_the_gradient_of_its_closed_form);
   tcase_add_test(tc, forward_gradients_of_a_spinning_top_are_those_of_the_adjoint);
+  tcase_add_test(tc, derivatives_at_rest_at_the_origin_do_not_depend_on_roundoff);
   tcase_add_test(tc, a_gradient_leaves_no_piece_held);
   tcase_add_loop_test(tc, what_has_no_gradient_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tc, an_integrator_alone_refuses_forces_that_jump);
