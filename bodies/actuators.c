@@ -18,7 +18,13 @@ int lawOwnForce(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype s
   return flag;
 }
 
-void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
+/* The number of times that an activation has */
+static int countTimes(CPActivation kind) {
+  return kind == CP_ACTIVATION_FILTER ? 1 : kind == CP_ACTIVATION_MUSCLE ? 3 : 0;
+}
+
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz, const sunrealtype *dp,
+                       sunrealtype *change) {
   for (int i = 0; i < b->nlaws && b->nactivations > 0; i++) {
     const Law *law = &b->law[i];
     const int k    = law->activation - 1;
@@ -27,11 +33,11 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
                                    ? NULL
                                    : b->param + law->clamp[OF_ACTIVATION],
                       z      = b->z[k];
-    sunrealtype slope;
+    ActivationSlopes slope;
     int off;
-    const sunrealtype w =
-        lawClamped(b, law->clamp[OF_CONTROL], NONE, b->param[law->param + CONTROL], &off);
-    sunrealtype rate = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
+    const int control = law->param + CONTROL, limits = law->clamp[OF_CONTROL];
+    const sunrealtype w = lawClamped(b, limits, NONE, b->param[control], &off);
+    sunrealtype rate    = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
     if (range) {
       const int own = z >= range[1] && rate > 0 ? 1 : z <= range[0] && rate < 0 ? -1 : 0;
       /* Beyond an end it may come back. */
@@ -39,10 +45,15 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
                                         {z < range[0] && rate > 0 ? INFINITY : z - range[0],
                                          z > range[1] && rate < 0 ? INFINITY : range[1] - z},
                                         {rate, INFINITY}};
-      if (bodiesPieceOf(b, lawPlace(law, AT_RATE), own, inside)) rate = slope = 0;
+      if (bodiesPieceOf(b, lawPlace(law, AT_RATE), own, inside))
+        rate = 0, slope = (ActivationSlopes){0};
     }
     if (zdot) zdot[k] = rate;
-    if (Zz) SM_ELEMENT_D(Zz, k, k) = slope;
+    if (Zz) SM_ELEMENT_D(Zz, k, k) = slope.z;
+    if (!change) continue;
+    change[k] += slope.w * dp[off ? limits + (w == b->param[limits + 1]) : control];
+    for (int j = 0; j < countTimes(law->dynamics); j++)
+      change[k] += slope.time[j] * dp[law->times + j];
   }
 }
 
@@ -69,11 +80,6 @@ static int checkRange(CPBodies b, const char *name, const char *what, const sunr
                  (double)range[0], (double)range[1]);
 }
 
-/* The number of times that an activation has */
-static int countTimes(const CPActuator *a) {
-  return a->dynamics == CP_ACTIVATION_FILTER ? 1 : a->dynamics == CP_ACTIVATION_MUSCLE ? 3 : 0;
-}
-
 static int checkActivation(CPBodies b, const char *name, const CPActuator *a) {
   const sunrealtype *range = a->activation_range;
   int flag                 = bodiesCheckFinite(b, name, "activation", &a->activation, 1);
@@ -81,7 +87,7 @@ static int checkActivation(CPBodies b, const char *name, const CPActuator *a) {
     return refused(b, CP_ILL_INPUT, "%s: dynamics must be one of CPActivation's, and is %d", name,
                    (int)a->dynamics);
   if (!flag) flag = checkRange(b, name, "activation_range", range);
-  for (int k = 0; k < countTimes(a) && !flag; k++)
+  for (int k = 0; k < countTimes(a->dynamics) && !flag; k++)
     flag = bodiesCheckSign(b, name, "times", a->times[k], k < 2);
   if (flag || a->dynamics != CP_ACTIVATION_NONE) return flag;
   if (a->activation != 0 || range[0] != range[1])
@@ -163,7 +169,7 @@ static void takeRest(CPBodies b, int text, const CPActuator *a, Law *law) {
                                           m->range[1], m->lmin,      m->lmax,      m->vmax,
                                           m->fpmax,    m->fvmax};
   law->times                           = b->m.nparams;
-  for (int k = 0; k < countTimes(a); k++) bodiesTakeParam(b, text, times[k], a->times[k]);
+  for (int k = 0; k < countTimes(a->dynamics); k++) bodiesTakeParam(b, text, times[k], a->times[k]);
   if (m->force == 0) return;
   law->muscle = b->m.nparams;
   for (int k = 0; k < NUM_MUSCLE; k++) bodiesTakeParam(b, text, muscle[k], values[k]);

@@ -450,8 +450,10 @@ sunrealtype bodiesKinetic(const Mechanism *b, int i);
  * accelerations. Returns what a user's function returned. */
 int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
                    sunrealtype *F, sunrealtype *T);
-/* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL */
-void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz);
+/* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL.
+ * change [nactivations]: in, out, increased by the change of the rates with changes dp [nparams] of the parameters, or NULL */
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz, const sunrealtype *dp,
+                       sunrealtype *change);
 /* Adds the generalised forces of a law whose value is T to a column [nu]. */
 typedef void AddLaw(const Mechanism *b, const Law *law, sunrealtype T, sunrealtype *column);
 /* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses */

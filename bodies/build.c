@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 #ifndef SUN_COMM_NULL
 #define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
@@ -262,7 +263,9 @@ static CPModel buildModel(const Mechanism *from) {
     if (kinks || acts) e.event_source = bodiesEventSource;
     e.kinks = !acts && !bodiesKinksJump(b);
     bodiesTakeFunctions(b, &e);
-    model = CPModelCreate(&e);
+    if (b->nactivations > 0) e.Zz_tmpl = SUNDenseMatrix(b->nactivations, b->nactivations, ctx);
+    if (b->nactivations == 0 || e.Zz_tmpl) model = CPModelCreate(&e);
+    if (e.Zz_tmpl) SUNMatDestroy(e.Zz_tmpl);
   }
   if (b &&
       b->tree) { /* whose matrices are made of those of the bodies, and which needs its own patterns */

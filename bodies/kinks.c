@@ -91,7 +91,7 @@ void kinksWatch(Kinks *all, sunrealtype t, N_Vector y) {
   m->z = u + bodiesVelocities(m);
   kinksForget(all);
   bodiesPoses(m, q, u, NULL); /* and the motions of joints by functions */
-  bodiesActivations(m, NULL, NULL);
+  bodiesActivations(m, NULL, NULL, NULL, NULL);
   for (int i = 0; i < m->nterms; i++) {
     Jet jet;
     if (hasPieces(m->term[i].f)) bodiesTermJet(m, &m->term[i], VALUES, &jet);

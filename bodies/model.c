@@ -711,7 +711,7 @@ static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   sunrealtype of_contacts = 0;
   b->z                    = z;
   bodiesUpdate(b);
-  bodiesActivations(b, zdot, NULL);
+  bodiesActivations(b, zdot, NULL, NULL, NULL);
   if (!b->balance) return 0;
   const int flag = bodiesPowers(b, t, q, u, lambda, 0, &p, &of_contacts);
   /* CPMechAddForce adds the whole power of elastic ropes, a part of which is stored in them and belongs to E. */
@@ -719,7 +719,7 @@ static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   return flag;
 }
 
-/* Of activations alone, which depend on nothing else */
+/* Of activations alone, which depend on nothing else. W is a quadrature, which Zz_tmpl leaves out. */
 static int ratesJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                     const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz,
                     void *bodies) {
@@ -727,7 +727,7 @@ static int ratesJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   Mechanism *b = bodies;
   b->z         = z;
   bodiesUpdate(b);
-  bodiesActivations(b, NULL, Zz);
+  bodiesActivations(b, NULL, Zz, NULL, NULL);
   return 0;
 }
 
@@ -765,8 +765,7 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   e->parameters_jac = bodiesParametersJac;
   e->row_name       = bodiesRowName;
   if (b->balance + b->nactivations > 0) e->zdot = rates;
-  /* W, of which all differences are taken if there are some, is left out of iterations instead. */
-  if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
+  if (b->nactivations > 0) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {
     e->p         = b->np > 0 ? positions : NULL;
     e->v         = velocities;

@@ -52,31 +52,38 @@ void muscleForce(const sunrealtype *p, sunrealtype x, sunrealtype rate, sunrealt
   F[3] = -p[PEAK_FORCE] * f_L * f_V;
 }
 
-/* The rate of a muscle's activation, and its derivative with respect to z */
 static sunrealtype muscleRate(const sunrealtype *times, sunrealtype w, sunrealtype z,
-                              sunrealtype *slope) {
+                              ActivationSlopes *slope) {
   const sunrealtype control = fmin(fmax(w, 0), 1), inside = fmin(fmax(z, 0), 1),
                     more   = SUN_RCONST(0.5) + SUN_RCONST(1.5) * inside,
                     more_z = z > 0 && z < 1 ? SUN_RCONST(1.5) : 0, d = control - z;
   const sunrealtype up = times[0] * more, down = times[1] / more, up_z = times[0] * more_z,
                     down_z = -down * more_z / more;
-  sunrealtype part = d > 0, part_z = 0;
+  sunrealtype part = d > 0, part_d = 0, part_t = 0;
   if (times[2] > 0) { /* 6 s^5 - 15 s^4 + 10 s^3 */
     const sunrealtype s = fmin(fmax(d / times[2] + SUN_RCONST(0.5), 0), 1);
     part                = s * s * s * (3 * s * (2 * s - 5) + 10);
-    part_z              = -30 * s * s * (1 - s) * (1 - s) / times[2];
+    part_d              = 30 * s * s * (1 - s) * (1 - s) / times[2];
+    part_t              = -part_d * d / times[2];
   }
-  const sunrealtype tau   = down + (up - down) * part,
-                    tau_z = down_z + (up_z - down_z) * part + (up - down) * part_z;
-  *slope                  = -1 / tau - d * tau_z / (tau * tau);
+  const sunrealtype tau = down + (up - down) * part, tau_d = (up - down) * part_d,
+                    by_d = 1 / tau - d * tau_d / (tau * tau), by_tau = -d / (tau * tau);
+  slope->w       = w == control ? by_d : 0;
+  slope->z       = by_tau * (down_z + (up_z - down_z) * part) - by_d;
+  slope->time[0] = by_tau * more * part;
+  slope->time[1] = by_tau * (1 - part) / more;
+  slope->time[2] = by_tau * (up - down) * part_t;
   return d / tau;
 }
 
 sunrealtype activationRate(CPActivation kind, const sunrealtype *times, sunrealtype w,
-                           sunrealtype z, sunrealtype *slope) {
-  *slope = 0;
+                           sunrealtype z, ActivationSlopes *slope) {
+  *slope = (ActivationSlopes){.w = 1};
   switch (kind) {
-  case CP_ACTIVATION_FILTER: *slope = -1 / times[0]; return (w - z) / times[0];
+  case CP_ACTIVATION_FILTER:
+    slope->w = 1 / times[0], slope->z = -slope->w;
+    slope->time[0] = (z - w) / (times[0] * times[0]);
+    return (w - z) / times[0];
   case CP_ACTIVATION_MUSCLE: return muscleRate(times, w, z, slope);
   case CP_ACTIVATION_NONE:
   case CP_ACTIVATION_INTEGRATOR: break;

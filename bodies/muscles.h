@@ -22,9 +22,12 @@ enum {
 /* F [4]: out, the force for the parameters p [NUM_MUSCLE], and its derivatives with respect to x, x' and w */
 void muscleForce(const sunrealtype *p, sunrealtype x, sunrealtype rate, sunrealtype w,
                  sunrealtype F[4]);
-/* The rate of an activation z without limits; slope: out, its derivative with respect to z */
+typedef struct {
+  sunrealtype z, w, time[3];
+} ActivationSlopes;
+/* The rate of an activation z without limits; slope: out, its derivatives with respect to z, the control w and the times */
 sunrealtype activationRate(CPActivation kind, const sunrealtype *times, sunrealtype w,
-                           sunrealtype z, sunrealtype *slope);
+                           sunrealtype z, ActivationSlopes *slope);
 /* Puts in what numbers that are 0 stand for. Returns NULL, or what is wrong. */
 const char *muscleWrong(CPMuscle *muscle);
 

@@ -858,19 +858,6 @@ static int finishForces(const Work *w) {
   return 0;
 }
 
-/* Rates of activations depend on the numbers of their actuators alone. */
-static void addActivations(const Work *w, const Direction *d, sunrealtype *rates) {
-  const Mechanism *b = w->b;
-  for (int k = -3; k <= 3; k++) {
-    if (k == 0) continue;
-    moveTo(w->b, d, NULL, k * d->step);
-    bodiesActivations(b, rates, NULL);
-    for (int i = 0; i < b->nactivations; i++)
-      d->Z[i] += cpCentralWeight(cpSixthOrder, k) * rates[i] / d->step;
-  }
-  moveTo(w->b, d, NULL, 0);
-}
-
 /* Are there elastic ropes, whose power is that of contacts? */
 static int hasElasticRopes(const Mechanism *b) {
   for (int i = 0; i < b->ncontacts; i++)
@@ -909,7 +896,7 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   b->z = z;
   bodiesPoses(b, q, u, udot);
   Direction *direction = calloc((size_t)n, sizeof *direction);
-  sunrealtype *memory  = calloc((size_t)(6 * b->nbodies + b->nactivations), sizeof *memory);
+  sunrealtype *memory  = calloc((size_t)(6 * b->nbodies), sizeof *memory);
   Work w               = {b, t, q, u, udot, lambda, direction, n, 0, memory};
   int flag             = !direction || !memory ? -1 : 0;
   for (int k = 0; k < n && !flag; k++) {
@@ -924,7 +911,7 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   if (!flag) flag = addElements(&w);
   if (!flag) flag = finishForces(&w);
   for (int k = 0; k < n && b->nactivations > 0 && !flag; k++)
-    addActivations(&w, &direction[k], memory + 6 * b->nbodies);
+    bodiesActivations(b, NULL, NULL, direction[k].param, direction[k].Z);
   for (int k = 0; k < n && direction; k++)
     free(direction[k].memory), free(direction[k].number), free(direction[k].shifts);
   free(direction);

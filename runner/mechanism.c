@@ -491,8 +491,9 @@ static int draw(CPPlugin *model) {
 
 /* CPPluginFree destroys the templates, so the CPModel keeps its own. */
 static int clone_templates(CPEquations *mech) {
-  SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
-                      &mech->C_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl};
+  SUNMatrix *all[] = {&mech->M_tmpl,  &mech->A_tmpl,  &mech->K_tmpl,  &mech->C_tmpl,
+                      &mech->Fz_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl, &mech->Zq_tmpl,
+                      &mech->Zu_tmpl, &mech->Zz_tmpl};
   int failed       = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     SUNMatrix tmpl = *all[i];

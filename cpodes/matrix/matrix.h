@@ -143,6 +143,8 @@ int cpFindGross(CPGross *c, void *data);
 
 /* ---- template.c: matrices of the user ---- */
 
+/* The rows of a dense or sparse matrix, or -1 */
+long cpTemplateRows(SUNMatrix A);
 /* Checks that A is dense, or sparse with valid index arrays. Returns 0, or CP_ILL_INPUT after
  * reporting it for the matrix of that name. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,

@@ -31,6 +31,13 @@ static Sparse sparseOf(SUNMatrix A) {
                   .by_rows = by_rows};
 }
 
+long cpTemplateRows(SUNMatrix A) {
+  const SUNMatrix_ID type = SUNMatGetID(A);
+  return type == SUNMATRIX_DENSE    ? SUNDenseMatrix_Rows(A)
+         : type == SUNMATRIX_SPARSE ? SUNSparseMatrix_Rows(A)
+                                    : -1;
+}
+
 /* ---- checks ---- */
 
 /* The pointers are checked before they are used as indices. */
@@ -42,7 +49,7 @@ int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name
     return cpRefuse(log, function,
                     "%s must be a dense or a sparse matrix (type %d or %d), is of type %d", name,
                     SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
-  const long r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A),
+  const long r = cpTemplateRows(A),
              c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
   if (r != rows || c != cols)
     return cpRefuse(log, function, "%s must be %d x %d, is %ld x %ld%s", name, rows, cols, r, c,

@@ -114,7 +114,8 @@ static void destroyMatrix(void *S) { SUNMatDestroy(S); }
  * accept. */
 static int cloneTemplates(CPModel model, const char *function) {
   CPEquations *m = &model->eq;
-  const int nu = (int)m->nu, na = (int)m->na, nz = (int)m->nz;
+  const int nu = (int)m->nu, na = (int)m->na, nz = (int)m->nz, least = nz - (int)m->nquad;
+  const int nZ = m->Zz_tmpl && cpTemplateRows(m->Zz_tmpl) == least ? least : nz;
   const struct {
     SUNMatrix *tmpl;
     int rows, cols;
@@ -123,8 +124,8 @@ static int cloneTemplates(CPModel model, const char *function) {
       {&m->M_tmpl, nu, nu, "M_tmpl"},   {&m->A_tmpl, na, nu, "A_tmpl"},
       {&m->K_tmpl, nu, nu, "K_tmpl"},   {&m->C_tmpl, nu, nu, "C_tmpl"},
       {&m->Fz_tmpl, nu, nz, "Fz_tmpl"}, {&m->Bq_tmpl, na, nu, "Bq_tmpl"},
-      {&m->Bu_tmpl, na, nu, "Bu_tmpl"}, {&m->Zq_tmpl, nz, nu, "Zq_tmpl"},
-      {&m->Zu_tmpl, nz, nu, "Zu_tmpl"}, {&m->Zz_tmpl, nz, nz, "Zz_tmpl"},
+      {&m->Bu_tmpl, na, nu, "Bu_tmpl"}, {&m->Zq_tmpl, nZ, nu, "Zq_tmpl"},
+      {&m->Zu_tmpl, nZ, nu, "Zu_tmpl"}, {&m->Zz_tmpl, nZ, nZ, "Zz_tmpl"},
   };
   int flag = CP_SUCCESS;
   for (size_t k = 0; !flag && k < sizeof all / sizeof all[0]; k++) {

@@ -253,7 +253,7 @@ typedef struct {
   sunindextype nq; /**< coordinates, nu if 0 */
   sunindextype nz; /**< auxiliary states */
   sunindextype nquad; /**< how many of them, the last ones, are quadratures, such as a work: no function depends on
-                           them. Without auxiliary_jac they need no partial derivatives and have no place in
+                           them. Without auxiliary_jac, or if Zz_tmpl has no rows of them, they need no partial derivatives and have no place in
                            iterations: a step of BDF evaluates zdot once, and one of RADAU mostly twice for each stage */
   sunindextype np; /**< position constraints */
   sunindextype nv; /**< velocity constraints, np if less than that */
@@ -301,9 +301,9 @@ typedef struct {
   SUNMatrix Fz_tmpl; /**< nu x nz */
   SUNMatrix Bq_tmpl; /**< na x nu */
   SUNMatrix Bu_tmpl; /**< na x nu */
-  SUNMatrix Zq_tmpl; /**< nz x nu */
+  SUNMatrix Zq_tmpl; /**< nz x nu; without the rows of quadratures if Zz_tmpl has none */
   SUNMatrix Zu_tmpl; /**< nz x nu */
-  SUNMatrix Zz_tmpl; /**< nz x nz */
+  SUNMatrix Zz_tmpl; /**< nz x nz; or without the rows and columns of quadratures, which auxiliary_jac then leaves out */
   /* coordinates and motions; the arrays are copied */
   const CPQuaternion *quaternions; /**< [nquaternions], in any order; nq - nu of them, and none with N */
   int nquaternions;                /**< number of quaternions */

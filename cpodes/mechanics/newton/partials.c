@@ -10,13 +10,19 @@
 
 /* ---- which blocks exist, and which of them the user gives ---- */
 
+/* The rows of auxiliary_jac, those of quadratures included unless Zz_tmpl leaves them out */
+static int ratesGiven(const CPEquations *model) {
+  return model->Zz_tmpl ? (int)cpTemplateRows(model->Zz_tmpl) : (int)model->nz;
+}
+
 static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
   const CPEquations *model                        = P->mech->eq;
   const SUNMatrix tmpl[CP_OUTPUTS][CP_DIRECTIONS] = {
       {model->K_tmpl, model->C_tmpl ? model->C_tmpl : model->K_tmpl, model->Fz_tmpl, NULL},
       {model->Bq_tmpl, model->Bu_tmpl, NULL, NULL},
       {model->Zq_tmpl, model->Zu_tmpl, model->Zz_tmpl, NULL}};
-  return P->kkt || of == CP_OF_Z ? tmpl[of][by] : NULL;
+  const int has = of == CP_OF_Z ? P->nz == ratesGiven(model) : P->kkt;
+  return has ? tmpl[of][by] : NULL;
 }
 
 /* Rows of motions in B are zero, and so are the derivatives of B with respect to z and lambda. */
@@ -32,7 +38,7 @@ static int exists(const CPPartials P, CPOutput of, CPDirection by) {
 static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   const CPEquations *model = P->mech->eq;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
-  if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
+  if (of == CP_OF_Z) return model->auxiliary_jac && P->nz == ratesGiven(model);
   if (!P->kkt) /* It knows no added forces, and no motions. */
     return model->udot_jac && P->mech->forces.count == 0 && P->mech->motions->count == 0;
   if (of == CP_OF_F && cpMechIsLinear(P->mech)) return 1;
@@ -229,13 +235,14 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int le
   CPPartials P = *address = calloc(1, sizeof *P);
   if (!P) return CP_MEM_FAIL;
   const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
-  P->mech   = mech;
-  P->kkt    = kkt;
-  P->sparse = kkt && mech->userM.A.start && mech->A.start;
-  P->nu     = mech->nu;
-  P->m      = kkt ? mech->m : 0;
-  P->nquad  = leaves_out && !mech->eq->auxiliary_jac ? (int)mech->eq->nquad : 0;
-  P->nz     = mech->nz - P->nquad;
+  P->mech               = mech;
+  P->kkt                = kkt;
+  P->sparse             = kkt && mech->userM.A.start && mech->A.start;
+  P->nu                 = mech->nu;
+  P->m                  = kkt ? mech->m : 0;
+  const int quads_given = mech->eq->auxiliary_jac && ratesGiven(mech->eq) == mech->nz;
+  P->nquad              = leaves_out && !quads_given ? (int)mech->eq->nquad : 0;
+  P->nz                 = mech->nz - P->nquad;
   memcpy(P->rows, (int[]){mech->nu, na, P->nz}, sizeof P->rows);
   memcpy(P->cols, (int[]){mech->nu, mech->nu, P->nz, na}, sizeof P->cols);
   /* Arrays have the lengths of the whole mechanism, because HALF also needs multipliers and b. */

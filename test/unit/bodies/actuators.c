@@ -2,6 +2,7 @@
 #include "one.h"
 #include "support/alloc.h"
 #include <cpodes/cpodes_language.h>
+#include <cpodes/cpodes_sens.h>
 #include <math.h>
 
 /* A rod of length 1 and inertia 1 about its hinge at the origin, along x, which turns about z */
@@ -154,6 +155,54 @@ START_TEST(all_derivatives_are_exact) {
     ck_assert_double_le(r.Fz, 1e-8);
     ck_assert_double_le(r.Zz, 1e-8);
   }
+  stop();
+}
+END_TEST
+
+/* z' of a muscle has different times on both sides of z = w. With z close to w, also with a balance of energy beside it,
+ *
+ *   dz'/dz = -1/tau - (w - z) tau_z / tau^2,   dz'/dw = 1/tau,   dz'/dT_1 = -(w - z) (1/2 + 3/2 z) / tau^2,   tau = T_1 (1/2 + 3/2 z)  */
+START_TEST(derivatives_of_activations_are_those_of_their_own_side) {
+  const double w = 0.6, T[3] = {0.01, 0.04, 0};
+  const CPActuator muscle = {CP_NEW_ACTUATOR("muscle"),
+                             .of         = {"hinge", 0},
+                             .gain       = {1},
+                             .control    = w,
+                             .activation = 0.2,
+                             .dynamics   = CP_ACTIVATION_MUSCLE,
+                             .times      = {T[0], T[1], T[2]}};
+  start(3);
+  add_element(bodies, &muscle.head);
+  if (_i / 2) ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  build(_i % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+  sunrealtype *values;
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  const int plist[2]            = {thing_named(bodies, CP_PARAMETER, "muscle.control"),
+                                   thing_named(bodies, CP_PARAMETER, "muscle.time")};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = values, .plist = plist};
+  const sunindextype at         = N_VGetLength(y) - 1 - _i / 2;
+  N_Vector s = N_VClone(y), sdot = N_VClone(y), l = N_VClone(y), Jl = N_VClone(y);
+  for (int k = 0; k < 6; k++) {
+    const double z = w - pow(10, -k - 2), d = w - z, tau = T[0] * (0.5 + 1.5 * z), rate = d / tau;
+    const double exact[3] = {-1 / tau - rate * 1.5 * T[0] / tau, 1 / tau, -rate / T[0]};
+    entries(y)[at]        = z;
+    N_VConst(0, l);
+    entries(l)[at] = 1;
+    for (int j = 0; j < 3; j++) {
+      const sunrealtype dp[2] = {j == 1, j == 2};
+      N_VConst(0, s);
+      entries(s)[at] = j == 0;
+      ck_assert_int_eq(CPMechJvp(mech, 0, y, &parameters, s, dp, sdot, NULL), CP_SUCCESS);
+      ck_assert_double_eq_tol(entries(sdot)[at], exact[j], 1e-12 * fabs(exact[j]));
+    }
+    sunrealtype lfp[2];
+    ck_assert_int_eq(CPMechVjp(mech, 0, y, &parameters, l, Jl, lfp), CP_SUCCESS);
+    ck_assert_double_eq_tol(entries(Jl)[at], exact[0], 1e-12 * fabs(exact[0]));
+    for (int j = 0; j < 2; j++)
+      ck_assert_double_eq_tol(lfp[j], exact[1 + j], 1e-12 * fabs(exact[1 + j]));
+  }
+  N_Vector all[] = {s, sdot, l, Jl};
+  for (int k = 0; k < 4; k++) N_VDestroy(all[k]);
   stop();
 }
 END_TEST
@@ -318,6 +367,7 @@ TEST_SUITE(actuators) {
   tcase_add_test(tc, a_cylinder_acts_along_its_length);
   tcase_add_test(tc, directions_act_as_their_levers);
   tcase_add_loop_test(tc, all_derivatives_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
+  tcase_add_loop_test(tc, derivatives_of_activations_are_those_of_their_own_side, 0, 4);
   tcase_add_test(tc, an_actuator_of_a_file_without_numbers_is_a_motor);
   tcase_add_test(tc, files_have_all_of_it);
   tcase_add_test(tc, wrong_actuators_are_named);
