@@ -115,21 +115,28 @@ static void moveTo(Mechanism *b, const Direction *d, const Bodies *all, sunrealt
 typedef int (*OfElement)(const Work *w, const void *element, sunrealtype *value);
 enum { MOST_VALUES = 3 + LOCAL };
 
+typedef struct {
+  const Work *w;
+  const Direction *d;
+  const Bodies *all;
+  OfElement f;
+  const void *element;
+  int count;
+} Moved;
+
+static int movedElement(double e, double *value, void *data) {
+  const Moved *m = data;
+  moveTo(m->w->b, m->d, m->all, e);
+  memset(value, 0, (size_t)m->count * sizeof *value);
+  return m->f(m->w, m->element, value);
+}
+
 /* slope [count]: out. all: as of moveTo */
 static int differ(const Work *w, const Direction *d, const Bodies *all, OfElement f,
                   const void *element, int count, sunrealtype *slope) {
-  sunrealtype value[2][MOST_VALUES];
-  int flag = 0;
-  memset(slope, 0, (size_t)count * sizeof *slope);
-  for (int k = 1; k <= 3 && !flag; k++) {
-    for (int s = 0; s < 2 && !flag; s++) {
-      memset(value[s], 0, sizeof value[s]);
-      moveTo(w->b, d, all, (s ? -k : k) * d->step);
-      flag = f(w, element, value[s]);
-    }
-    for (int i = 0; i < count; i++)
-      slope[i] += cpSixthOrder[k - 1] * (value[0][i] - value[1][i]) / d->step;
-  }
+  sunrealtype room[4 * MOST_VALUES];
+  Moved moved    = {w, d, all, f, element, count};
+  const int flag = cpDifferentiate(movedElement, &moved, count, d->step, 0, slope, room);
   moveTo(w->b, d, all, 0);
   return flag;
 }

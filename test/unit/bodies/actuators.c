@@ -207,6 +207,33 @@ START_TEST(derivatives_of_activations_are_those_of_their_own_side) {
 }
 END_TEST
 
+/* The force of a muscle has a corner in its slope at L = 1: beside it, at L = 1 + d without speed, u' = F and
+ *
+ *   dF/dr_1 = -P (p - w) d / ((l_max - 1) / 2)^2 (1 - (L - r_1) / (r_2 - r_1)),   r: range, P: peak force, p: fpmax  */
+START_TEST(parameters_beside_a_corner_have_the_derivatives_of_their_side) {
+  const double d = 1e-6, w = 0.4, P = 4, r[2] = {0.75, 1.05}, unit = 1.1 / (r[1] - r[0]), half = 0.3,
+               exact = -P * (1.3 - w) * d / (half * half) * (1 - (1 + d - r[0]) / (r[1] - r[0]));
+  const CPActuator muscle = {CP_NEW_ACTUATOR("muscle"), .of = {"hinge", 0}, .control = w,
+                             .muscle = {.force = P, .length = {0.5, 1.6}}};
+  start(2);
+  add_element(bodies, &muscle.head);
+  build(CP_JOINT_COORDINATES);
+  sunrealtype *values;
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  const int number              = thing_named(bodies, CP_PARAMETER, "muscle.range_min");
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = values,
+                                   .plist = &number};
+  N_Vector s = N_VClone(y), sdot = N_VClone(y);
+  N_VConst(0, s);
+  entries(y)[0] = 0.5 + (1 + d - r[0]) * unit;
+  ck_assert_int_eq(CPMechJvp(mech, 0, y, &parameters, s, (sunrealtype[]){1}, sdot, NULL),
+                   CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(sdot)[1], exact, 1e-8 * P);
+  N_VDestroy(s), N_VDestroy(sdot);
+  stop();
+}
+END_TEST
+
 START_TEST(wrong_actuators_are_named) {
   const CPActuator good = {CP_NEW_ACTUATOR("motor"), .b = "rod", .point_a = {0, -1},
                            .point_b = {1, 0}};
@@ -368,6 +395,7 @@ TEST_SUITE(actuators) {
   tcase_add_test(tc, directions_act_as_their_levers);
   tcase_add_loop_test(tc, all_derivatives_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   tcase_add_loop_test(tc, derivatives_of_activations_are_those_of_their_own_side, 0, 4);
+  tcase_add_test(tc, parameters_beside_a_corner_have_the_derivatives_of_their_side);
   tcase_add_test(tc, an_actuator_of_a_file_without_numbers_is_a_motor);
   tcase_add_test(tc, files_have_all_of_it);
   tcase_add_test(tc, wrong_actuators_are_named);
