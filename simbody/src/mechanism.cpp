@@ -57,6 +57,12 @@ void Mechanism::realizeVelocity() {
 }
 
 void Mechanism::at(double t, const double *q, const double *u, const double *z) {
+  if (start.isAt(t, q, u, z, *this)) {
+    std::swap(work, startState);
+    y.swap(start.y);
+    start.y.clear();
+    haveG = false;
+  }
   at(t, q);
   if (changes(u, nu, y.data() + nq)) copyIn(u, work.updU());
   if (changes(z, nz, y.data() + nq + nu)) {
@@ -153,7 +159,7 @@ const Mechanism::Kinematics &Mechanism::kinematicsAt(const double *q) {
   return recent[0];
 }
 
-bool Mechanism::Rates::isAt(double time, const double *q, const double *u, const double *z,
+bool Mechanism::Point::isAt(double time, const double *q, const double *u, const double *z,
                             const Mechanism &m) const {
   return !y.empty() && t == time && std::equal(q, q + m.nq, y.begin()) &&
          std::equal(u, u + m.nu, y.begin() + m.nq) &&
@@ -176,7 +182,7 @@ public:
       : m(mechanism), t(time), q0(q, q + m.nq), u0(u, u + m.nu), z0(z, z + m.nz) {
     m.at(t, q, u, z);
     m.accelerate();
-    m.rates = {t, m.y, m.work.getZDot()};
+    m.rates = {{t, m.y}, m.work.getZDot()};
     wu = m.work.getUWeights(), wz = m.work.getZWeights();
     N.resize(m.nq, m.nu);
     for (int j = 0; j < m.nu; j++) {
@@ -341,6 +347,10 @@ double Mechanism::firstStep(double t, N_Vector from) {
       moved += std::pow(rate[k] * weight, 2);
       if (k < nq) curved += std::pow(second[k] * weight, 2) / nq;
     }
+    startState = work;
+    std::swap(work, startState);
+    start = {t, y};
+    haveG = false;
   } catch (const std::exception &) { return 0.0; }
   const double h =
       std::min(1.0 / std::sqrt(moved), std::sqrt(2.0 * ERROR / std::sqrt(curved)) / GROWTH);
@@ -527,6 +537,7 @@ void Mechanism::restart(const State &state) {
   work  = state;
   haveG = false;
   rates = Rates();
+  start = Point();
   recent.clear();
   y.resize(static_cast<std::size_t>(state.getNY()));
   copyOut(Vector(state.getY()), y.data());

@@ -107,15 +107,20 @@ private:
   int na        = 0;     /* number of Simbody's constraints */
   SimTK::State work;     /* where the functions are evaluated */
   std::vector<double> y; /* (q, u, z) to which work was set last, before prescribed values */
-  /* z' where it was differentiated last. Newton's matrix requests it there again with other
-   * multipliers, on which z' does not depend in Simbody. */
-  struct Rates {
+  struct Point {
     double t = 0.0;
     std::vector<double> y; /* (q, u, z) before prescribed values; empty: none */
-    SimTK::Vector zdot;
     bool isAt(double time, const double *q, const double *u, const double *z,
               const Mechanism &m) const;
+  };
+  /* z' where it was differentiated last. Newton's matrix requests it there again with other
+   * multipliers, on which z' does not depend in Simbody. */
+  struct Rates : Point {
+    SimTK::Vector zdot;
   } rates;
+  /* The start of firstStep, realized, until y' is requested there: cpodes compares derivatives of constraints beside it before. */
+  Point start;
+  SimTK::State startState;
   bool auxiliaryOnly = false;
   Pattern pattern;
   /* N and N^+ of the bodies at a q. They are requested repeatedly at the same few states. */

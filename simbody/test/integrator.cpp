@@ -290,20 +290,24 @@ START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
 END_TEST
 
 /* y' at the start and that of the correction: the size of the first step takes none of its own, neither at rest nor after a
- * handler has changed speeds. CVODES' own choice takes two or three more. */
+ * handler has changed speeds. CVODES' own choice takes two or three more. Nor does the comparison of derivatives of
+ * constraints, which moves a leg that hangs on a rod as well. */
 START_TEST(the_size_of_the_first_step_of_adams_takes_no_realization) {
   Model m;
   std::vector<MobilizedBody::Pin> joints = hangLeg(m);
+  if (_i) Constraint::Rod(m.matter.Ground(), Vec3(0.5, -0.5, 0), joints[2], Vec3(0, -0.4, 0), 0.8);
   m.ready([&](State &s) { joints[0].setAngle(s, 1.0); });
   Ours ours(m, CPodesProjectedIntegrator::Adams, 1e-3);
   ours.setReturnEveryInternalStep(true);
   ours.initialize(m.start);
+  int before = 0;
   for (const bool again : {false, true}) {
-    const int before = ours.getNumRealizations(), taken = ours.getNumStepsTaken();
+    const int taken = ours.getNumStepsTaken();
     while (ours.getNumStepsTaken() == taken) ours.stepTo(1.0);
     ck_assert_int_le(ours.getNumRealizations() - before, 2);
     if (again) break;
     reach(ours, 0.5);
+    before = ours.getNumRealizations();
     for (const MobilizedBody::Pin &joint : joints) joint.setOneU(ours.updAdvancedState(), 0, 0.5);
     ours.reinitialize(Stage::Velocity, false);
   }
@@ -858,7 +862,7 @@ int main() {
   tcase_add_test(tc, muscles_whose_iteration_fails_are_integrated_with_a_finer_accuracy);
   tcase_add_test(tc, auto_begins_with_bdf_for_elastic_tendons_at_loose_accuracies);
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
-  tcase_add_test(tc, the_size_of_the_first_step_of_adams_takes_no_realization);
+  tcase_add_loop_test(tc, the_size_of_the_first_step_of_adams_takes_no_realization, 0, 2);
   tcase_add_test(tc, smooth_motions_are_not_asked_whether_they_are_stiff);
   tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
                       pairs / numMethods);
