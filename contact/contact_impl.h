@@ -23,6 +23,7 @@ enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
  * of a velocity with the component slow along s. s then turns at the rate `turn`. */
 typedef struct {
   sunrealtype t, s[2], t_half, near, slow, turn;
+  sunrealtype in_vain; /* the speed at the newest event that has looked for its end and found none, or 0 */
   int ends; /* the friction there is larger than the load: the speed falls until sliding ends */
 } Sliding;
 

@@ -102,15 +102,17 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     if (contactSpeed(point, t, v) <= contactZeroVelocity(c, point->tangent)) continue;
     const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPSessionRun");
     if (flag) return flag;
-    const sunrealtype brake = -(v[0] * a[0] + v[1] * a[1]) / speed;
+    const sunrealtype brake   = -(v[0] * a[0] + v[1] * a[1]) / speed,
+                      stiff   = contactStiffEnd(c, point, speed, brake,
+                                                (v[0] * a[1] - v[1] * a[0]) / speed),
+                      in_vain = contactSliding(point, t)->in_vain;
     if (t > newest->t) point->sliding[0] = *newest;
-    *newest        = (Sliding){.t = t, .s = {v[0] / speed, v[1] / speed}};
+    *newest        = (Sliding){.t = t, .s = {v[0] / speed, v[1] / speed}, .in_vain = in_vain};
     newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
     newest->ends   = a[0] * a[0] + a[1] * a[1] < 2.0 * brake * frictionOn(c, point);
-    newest->near =
-        fmax(contactNearEnd(c, point, speed, contactSliding(point, t)),
-             contactStiffEnd(c, point, speed, brake, (v[0] * a[1] - v[1] * a[0]) / speed));
-    known = 1;
+    newest->near   = fmax(contactNearEnd(c, point, speed, contactSliding(point, t)),
+                        in_vain > 0.0 ? fmin(stiff, 0.5 * in_vain) : stiff);
+    known          = 1;
   }
   return CP_SUCCESS;
 }

@@ -713,6 +713,8 @@ static void setNear(CPContact c, int k, sunrealtype t) {
   Sliding *now        = &c->point[i].sliding[0];
   const int was_far   = contactSlidesInSpace(before) && !c->fired[ROOTS * i + 1];
   const sunrealtype v = contactLength(2, c->v + before->tangent);
+  if (!contactSlidesInSpace(before)) now->in_vain = 0.0;
+  else if (c->fired[ROOTS * i + 1]) now->in_vain = v;
   if (now->slow > 0.0) {
     const sunrealtype *v_T = c->v + before->tangent, along = v_T[0] * now->s[0] + v_T[1] * now->s[1];
     now->near = fmin(0.0, along - 0.5 * contactZeroVelocity(c, before->tangent));

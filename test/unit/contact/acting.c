@@ -903,6 +903,44 @@ START_TEST(a_ball_slides_off_a_dome_in_a_plane_of_symmetry) {
 }
 END_TEST
 
+/* ---- a puck that brakes across what carries it ---- */
+
+/* m x'' = m g_x - mu m g x' / |v|,   (m + M) y'' = (m + M) g_y - mu m g y' / |v|. The puck brakes along x, but the load on the carriage, M
+ * g_y, is more than its friction: it turns and never stops. An event that looks for the end of sliding finds none, and was met again after
+ * each 1e-8 s. */
+static void turning(const sunrealtype *u, sunrealtype *a) {
+  const sunrealtype F = g / 2 / hypot(u[0], u[1]);
+  a[0] = SUN_RCONST(4.4) - F * u[0], a[1] = SUN_RCONST(0.01) - F * u[1] / 1001;
+}
+
+START_TEST(sliding_that_turns_in_place_of_stopping_goes_on) {
+  static const char text[] =
+      "<mujoco><option gravity='4.4 .01 -9.81'/><worldbody><geom type='plane' size='1 1 1' "
+      "friction='.5'/><body><inertial pos='0 0 0' mass='1000' diaginertia='1 1 1'/><joint name='y' "
+      "type='slide' axis='0 1 0'/><body pos='0 0 .1'><joint name='x' type='slide' axis='1 0 0'/>"
+      "<joint name='z' type='slide' axis='0 0 1'/><geom size='.1' mass='1' friction='.5'/></body>"
+      "</body></worldbody></mujoco>";
+  enum { STEPS = 10000 };
+  const sunrealtype tol = 1e-6, t = 0.04, h = t / STEPS;
+  sunrealtype u[2] = {0.01, 0}, x[2] = {0, 0}, a[2], middle[2];
+  for (int i = 0; i < STEPS; i++) { /* the midpoint rule: h^2 g / |v|^2 < 1e-6 of the velocity */
+    turning(u, a);
+    for (int k = 0; k < 2; k++) middle[k] = u[k] + h / 2 * a[k];
+    turning(middle, a);
+    for (int k = 0; k < 2; k++) x[k] += h * middle[k], u[k] += h * a[k];
+  }
+  sunrealtype rate[2];
+  ck_assert_int_eq(CPBodiesRead("puck.xml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+  act(CP_JOINT_COORDINATES);
+  entries(y)[4] = 0.01;
+  ck_assert_int_eq(run_with(kinds[_i], tol, t), CP_SUCCESS);
+  ck_assert_double_eq_tol(coordinate_of("x", &rate[0]), x[0], 20 * tol);
+  ck_assert_double_eq_tol(coordinate_of("y", &rate[1]), x[1], 20 * tol);
+  for (int k = 0; k < 2; k++) ck_assert_double_eq_tol(rate[k], u[k], 20 * tol);
+  release();
+}
+END_TEST
+
 TEST_SUITE(acting) {
   Suite *suite = suite_create("contact/acting");
   TCase *tc    = tcase_create("acting");
@@ -918,6 +956,7 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, gradients_pass_contacts_that_change_the_pieces_of_forces, 0, 2);
   tcase_add_loop_test(tc, gradients_pass_contacts_whose_laws_follow_a_file, 0, 2);
   tcase_add_loop_test(tc, a_ball_slides_off_a_dome_in_a_plane_of_symmetry, 0, 7);
+  tcase_add_loop_test(tc, sliding_that_turns_in_place_of_stopping_goes_on, 0, 4);
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);
