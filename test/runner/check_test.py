@@ -341,6 +341,17 @@ class CheckTest(RunnerTest):
         self.assert_done(result)
         self.assertRegex(result.stdout, r"K: derivative of the dynamics +ok")
 
+    def test_accelerations_have_no_derivative_at_a_singular_position(self):
+        """An arm of seven hinges, straight up, whose hand is welded where it is"""
+        links = "".join(f'<body pos="{0.05 * (i % 2)} 0 {0.2 if i else 0.1}"><joint axis="0 {i % 2} {1 - i % 2}"/>'
+                        '<geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.03"/>' for i in range(7))
+        file = self.folder / "arm.xml"
+        file.write_text(f'<mujoco><worldbody><site name="target" pos="0.15 0 1.5"/>{links}<site name="hand" pos="0 0 0.2"/>'
+                        f'{"</body>" * 7}</worldbody><equality><weld site1="target" site2="hand"/></equality></mujoco>')
+        result = cpodes("check", file)
+        self.assertEqual(result.returncode, FAILED, result.stderr)  # it cannot move
+        self.assertRegex(result.stdout, r"Uq: du'/dq +ok")
+
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")
         self.assert_refused(cpodes("check", "pendulum", "andrews"), "andrews")

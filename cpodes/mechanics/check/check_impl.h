@@ -37,6 +37,7 @@ typedef struct {
   CPCheckPoint at, near,
       along; /* where functions are compared; a point near it; the direction to that */
   double *a; /* [nu] u', held in partial derivatives */
+  int rank;  /* of the rows of A, where u' is compared */
   CPMat A;   /* m x nu at the point; empty with operators */
   int moved; /* 1: positions are not those of the state */
   double *q_state, *u_state; /* [nq], [nu] of the state */
@@ -56,6 +57,9 @@ typedef struct {
 static inline CPMechState cpCheckStateOf(const CPCheckPoint *p) {
   return (CPMechState){p->t, p->q, p->u, p->z};
 }
+
+/* The rank of the rows of A where they were factored last */
+static inline int cpCheckRank(const CPMech mech) { return mech->kkt ? mech->kkt->rank : 0; }
 
 /* The function that is differentiated: p, v, -v, g and g' of all motions, f + f_lambda,
  * F = f + f_lambda - M a - A^T lambda, B = b - A a, zdot, u' */

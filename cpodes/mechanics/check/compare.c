@@ -106,7 +106,11 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
     break;
   case CP_VALUE_B: flag = cpMechB(mech, &s, value); break;
   case CP_VALUE_Z: flag = cpMechAuxiliary(mech, &s, lambda, value); break;
-  case CP_VALUE_UDOT: flag = cpMechSolve(mech, &s, value, w); break;
+  case CP_VALUE_UDOT:
+    flag = cpMechSolve(mech, &s, value, w);
+    /* Reactions are not continuous at a singular position, nor is u'. */
+    if (!flag && cpCheckRank(mech) != check->rank) memset(check->skipped, 1, (size_t)rows);
+    break;
   }
   memset(terms, 0, (size_t)rows * sizeof *terms);
   if (!flag) addSizes(value, rows, terms);

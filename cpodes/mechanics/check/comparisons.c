@@ -336,7 +336,9 @@ static int compareBlock(CPCheck *check, const CPPartials P, const Partial *parti
                           .along    = (CPCheckAlong)partial->by,
                           .matrix   = block->given ? &block->J : NULL,
                           .pattern  = block->given ? NULL : &block->J,
-                          .skipped  = partial->of == CP_OF_B ? check->left : NULL,
+                          .skipped  = partial->value == CP_VALUE_UDOT ? check->skipped
+                                      : partial->of == CP_OF_B        ? check->left
+                                                                      : NULL,
                           .result   = (sunrealtype *)((char *)check->report + partial->result)};
   if (!block->given && !(block->J.start && cpHasPatterns(check->mech))) return CP_SUCCESS;
   return block->exists ? cpCompare(check, &c, NULL) : CP_SUCCESS;
@@ -349,6 +351,8 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
   CPPartials P        = NULL;
   int flag            = cpPartialsCreate(&P, mech, type, 0);
   if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
+  memset(check->skipped, 0, (size_t)mech->nu);
+  check->rank = cpCheckRank(mech); /* of cpMechSolve */
   cpPartialsKeep(P, &s, check->a, check->at.lambda);
   flag           = cpPartialsGiven(P);
   P->sixth_order = CP_SIXTH_ORDER_STEP;
