@@ -85,9 +85,9 @@ void osimTimes(const Pose *a, const Pose *b, Pose *to);
 /* Reads the function in n, or in its child <function>, of a coordinate, times scale. z: out, whose f the caller frees. Returns 0, or 1
  * after a message. */
 int osimFunction(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z);
-/* z: out, z(x). Returns 0, or 1 after a message with the element. */
+/* value, slope: out, z(x) and z'(x); slope may be NULL. Returns 0, or 1 after a message with the element. */
 int osimEvaluate(Robot *r, const xmlNode *at, const OsimFunction *z, sunrealtype x,
-                 sunrealtype *value);
+                 sunrealtype *value, sunrealtype *slope);
 
 /* ---- osim_joints.c ---- */
 

@@ -23,7 +23,7 @@ static int couple(Osim *o, const xmlNode *n, OsimCoordinate *one, OsimCoordinate
   const CPCoordinate of = {o->joint[one->joint].name, one->k};
   if (!two || (!z->f && z->ratio == 0)) {
     CPDrive drive = {CP_NEW_DRIVE(name), .of = of};
-    if (osimEvaluate(o->r, n, z, two ? two->value : 0, &drive.start)) return 1;
+    if (osimEvaluate(o->r, n, z, two ? two->value : 0, &drive.start, NULL)) return 1;
     flag = CPBodiesAdd(o->r->bodies, &drive.head, NULL);
   } else {
     const CPCoupler coupler = {CP_NEW_COUPLER(name), .of = {of, {o->joint[two->joint].name, two->k}},
@@ -61,13 +61,16 @@ static int addCoupler(Osim *o, const xmlNode *n) {
   if (osimFunction(o->r, function, scale, &z)) return 1;
   if (two->locked) { /* whose value is known */
     sunrealtype value;
-    const int failed = osimEvaluate(o->r, n, &z, two->value, &value);
+    const int failed = osimEvaluate(o->r, n, &z, two->value, &value, NULL);
     CPFunctionFree(&z.f);
     z = (OsimFunction){value, 0, NULL};
     return failed || couple(o, n, one, NULL, &z);
   }
-  /* the start of the dependent coordinate, as the constraint says */
-  int failed = osimEvaluate(o->r, n, &z, two->value, &one->value) || couple(o, n, one, two, &z);
+  /* the start of the dependent coordinate and its speed, as the constraint says */
+  sunrealtype slope;
+  int failed = osimEvaluate(o->r, n, &z, two->value, &one->value, &slope);
+  if (!failed) one->speed = slope * two->speed;
+  if (!failed) failed = couple(o, n, one, two, &z);
   CPFunctionFree(&z.f);
   return failed;
 }

@@ -137,10 +137,11 @@ int osimFunction(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z)
 }
 
 int osimEvaluate(Robot *r, const xmlNode *at, const OsimFunction *z, sunrealtype x,
-                 sunrealtype *value) {
+                 sunrealtype *value, sunrealtype *slope) {
   *value = z->offset + z->ratio * x;
+  if (slope) *slope = z->ratio;
   if (!z->f) return 0;
-  if (CPFunctionEvaluate(z->f, &x, value, NULL, NULL))
+  if (CPFunctionEvaluate(z->f, &x, value, slope, NULL))
     return robotWrong(r, at, "a function is not finite at %g", (double)x);
   *value += z->offset;
   return 0;

@@ -60,7 +60,7 @@ static int readAxis(Osim *o, const xmlNode *n, int about, OsimJoint *j) {
   if (!(length3(axis) > 0)) return robotWrong(o->r, n, "axis must be given, and not be zero");
   if (osimFunction(o->r, n, 1, &z)) return 1;
   if (of == NONE && (z.f || z.ratio != 0)) {
-    const int failed = osimEvaluate(o->r, n, &z, 0, &z.offset);
+    const int failed = osimEvaluate(o->r, n, &z, 0, &z.offset, NULL);
     CPFunctionFree(&z.f);
     z.ratio = 0;
     if (failed) return 1;
@@ -271,7 +271,7 @@ static int addJoint(Osim *o, OsimJoint *j) {
     m->offset = z->offset;
     if (own != NONE && z->f) m->function = z->f;
     else if (own != NONE) m->ratio = z->ratio;
-    else if (of != NONE && osimEvaluate(o->r, j->node, z, c[of].value, &m->offset)) return 1;
+    else if (of != NONE && osimEvaluate(o->r, j->node, z, c[of].value, &m->offset, NULL)) return 1;
   }
   if (joint.kind == CP_JOINT_CUSTOM) joint.ncoordinates = count, joint.names = names;
   else memset(joint.start, 0, sizeof joint.start);

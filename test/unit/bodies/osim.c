@@ -117,6 +117,29 @@ START_TEST(legs_fall_without_losing_energy) {
 }
 END_TEST
 
+/* beta and its rate follow from the other coordinates, which keep theirs. */
+START_TEST(dependent_coordinates_start_as_their_couplers_say) {
+  char without[sizeof start];
+  strcpy(without, start);
+  char *const from = strstr(without, "start.beta="), *const to = strstr(without, "start.ankle_x=");
+  memmove(from, to, strlen(to) + 1);
+  CPBodies b[2] = {read_leg(files[0], start), read_leg(files[0], without)};
+  CPMech mech[2];
+  N_Vector y[2];
+  for (int k = 0; k < 2; k++) {
+    ck_assert_int_eq(build_mech(b[k], &mech[k]), CP_SUCCESS);
+    y[k] = CPBodiesState(b[k], test_context);
+  }
+  for (sunindextype i = 0; i < N_VGetLength(y[0]); i++)
+    ck_assert_double_eq_tol(N_VGetArrayPointer(y[0])[i], N_VGetArrayPointer(y[1])[i], 1e-14);
+  for (int k = 0; k < 2; k++) {
+    N_VDestroy(y[k]);
+    CPMechFree(&mech[k]);
+    CPBodiesFree(&b[k]);
+  }
+}
+END_TEST
+
 #define MODEL(inner) \
   "<OpenSimDocument Version=\"40000\"><Model name=\"m\">" inner "</Model></OpenSimDocument>"
 #define BODY                                                             \
@@ -401,6 +424,7 @@ TEST_SUITE(osim) {
   tcase_add_loop_test(tc, bodies_move_as_in_opensim, 0, 2);
   tcase_add_loop_test(tc, what_acts_and_is_left_out_is_listed, 0, 2);
   tcase_add_loop_test(tc, legs_fall_without_losing_energy, 0, 2);
+  tcase_add_test(tc, dependent_coordinates_start_as_their_couplers_say);
   tcase_add_loop_test(tc, what_cannot_be_read_is_refused_at_its_place, 0,
                       sizeof wrong / sizeof *wrong);
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
