@@ -199,9 +199,9 @@ struct CPContact_ {
   sunrealtype dense_time, *recent; /* [dense] ring buffer of the times of the newest events */
   long int nrecent;
   int time_stepping;
-  /* Step, its least value, and the time of the latest step in which the set of loaded contacts
-   * changed. */
-  sunrealtype h, least_h, t_busy;
+  /* Step, its least value, the time of the latest step in which the set of loaded contacts
+   * changed, and how long it has to stay the same. */
+  sunrealtype h, least_h, t_busy, calm;
   int slides; /* a contact with friction has slid in the newest step */
   /* yields: where the laws have no solution, a shorter step or time stepping is tried, which is no failure; yielded: time stepping
    * begins for that, or where the integrator finds no step */
@@ -442,6 +442,8 @@ extern const CPEventDerivatives contactDerivatives;
 /* Begins an interval at the event at t: the integrator sees all contacts as open. Returns 0 or an
  * error code that has been reported. */
 int contactBeginTimeStepping(CPContact c, sunrealtype t);
+/* Does an event at t follow the end of the newest interval so soon that contacts were not calm there? */
+int contactResumes(const CPContact c, sunrealtype t);
 /* Has the set of loaded contacts stayed the same for long enough? */
 int contactIsCalm(CPContact c);
 /* Takes a step from c->newest towards tout. Returns the integrator's code at its end, or an error

@@ -436,7 +436,8 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
 }
 
 static void announceBegin(CPContact c) {
-  c->nrecent = 0;
+  const sunrealtype newest_end = c->stats.interval_end;
+  c->nrecent                   = 0;
   c->stats.nintervals++;
   c->stats.interval_begin = c->stats.interval_end = c->t;
   if (c->yielded == CONTACT_STUCK)
@@ -446,6 +447,10 @@ static void announceBegin(CPContact c) {
     cpReport(&c->log, CV_WARNING, "CPSessionRun",
              "from t = %.15g on: time stepping, since no accelerations satisfy the laws of contact",
              c->t);
+  else if (c->calm > c->dense_time / c->dense)
+    cpReport(&c->log, CV_WARNING, "CPSessionRun",
+             "from t = %.15g on: time stepping again, since an event follows its end at t = %.15g",
+             c->t, newest_end);
   else
     cpReport(&c->log, CV_WARNING, "CPSessionRun",
              "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
@@ -527,10 +532,11 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
   return boundStep(c, t, y, 0);
 }
 
-/* Does an event at t exceed the number of events that the user allows within the duration? */
+/* Does an event at t exceed the number of events that the user allows within the duration, or follow an interval that they have caused? */
 static int areDense(CPContact c, sunrealtype t) {
-  return c->dense > 0 && c->nrecent >= c->dense &&
-         t - c->recent[c->nrecent % c->dense] <= c->dense_time;
+  return c->dense > 0 &&
+         (contactResumes(c, t) ||
+          (c->nrecent >= c->dense && t - c->recent[c->nrecent % c->dense] <= c->dense_time));
 }
 
 /* The roots of an event; those of both places are merged into the first. */

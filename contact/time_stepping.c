@@ -23,26 +23,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest step is the mean time between events at the limit that starts an interval, divided by
- * PARTS; the first step is the mean time between the events that have started it, divided by PARTS. */
+/* Contacts are calm after the mean time between events at the limit that starts an interval or, if an event soon follows the end of one, after
+ * PARTS times as long. The longest step is that divided by PARTS; the first step is the mean time between the events that have started
+ * the interval, divided by PARTS. */
 #define PARTS 4
 
-/* The mean time between events divided by PARTS, if `dense` events take so long. */
 static sunrealtype part(CPContact c, sunrealtype duration) {
-  return fmax(duration / (sunrealtype)c->dense / PARTS, contactResolution(c->t));
+  return fmax(duration / PARTS, contactResolution(c->t));
 }
 
-static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
+static sunrealtype longest(CPContact c) { return part(c, c->calm); }
+
+int contactResumes(const CPContact c, sunrealtype t) {
+  return c->stats.nintervals > 0 && t - c->stats.interval_end <= fmax(c->calm, c->dense_time);
+}
 
 int contactBeginTimeStepping(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
+  c->calm          = contactResumes(c, t) ? PARTS * c->calm : c->dense_time / c->dense;
   c->time_stepping = 1, c->t_busy = t, c->share = 1.0, c->push_t = NAN;
   /* Where the laws have no solution, there may have been fewer events. */
-  const int are_dense = c->nrecent >= c->dense;
-  c->h = are_dense ? fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense])) : longest(c);
-  c->least_h     = ldexp(c->h, -CP_MOST_ATTEMPTS);
-  const int flag = contactActivate(c);
+  const sunrealtype since = c->nrecent >= c->dense ? t - c->recent[c->nrecent % c->dense] : INFINITY;
+  c->h                    = part(c, fmin(since, c->dense_time) / c->dense);
+  c->least_h              = ldexp(c->h, -CP_MOST_ATTEMPTS);
+  const int flag          = contactActivate(c);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 

@@ -111,10 +111,11 @@ CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *
 /**
  * If more than nevents >= 2 events occur within duration > 0, the accelerations at an event have no solution, or the integrator finds no step, continues with
  * time stepping until the set of contacts that carry forces has been the same for duration / nevents, and none with friction has slid.
- * Then events are located again. With nevents = 0 (default) this never happens.
+ * Then events are located again; if one occurs within duration, or within the time that the contacts have been calm, time stepping goes on, with
+ * four times these times. With nevents = 0 (default) this never happens.
  *
  * In such an interval the method is of order one: contacts act by impulses at the ends of steps, with the laws of impacts,
- * and negative gaps are projected. A step is at most duration / (4 nevents) long. It is halved up to 5 times until its
+ * and negative gaps are projected. A step is at most a quarter of that time long. It is halved up to 5 times until its
  * positions agree with those of two half steps to the tolerance (guide). The message handler gets a CV_WARNING at the
  * beginning and the end of an interval. Within it phases are open and forces zero, the event function is not called, and
  * integrators do not interpolate. The end of an interval is an event.

@@ -267,10 +267,9 @@ static int column_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
   return 0;
 }
 
-/* Balls of the radius b fall on a floor and on each other, and come to rest. The gap of the lowest one, which its flight has
- * made negative, is closed by raising it, and that must not push it into the next one. */
-START_TEST(no_gap_is_negative_after_any_step) {
-  const CPEquations column              = {CP_SIZED(CPEquations), .nu = BALLS,      .np = BALLS,
+/* A column of balls of the radius b that is to fall from y0 */
+static Run *column_start(int method, const sunrealtype *y0, sunrealtype duration) {
+  static const CPEquations column       = {CP_SIZED(CPEquations), .nu = BALLS,      .np = BALLS,
                                            .M = column_mass,      .A = column_rows, .f = column_weight,
                                            .p = column_gaps,      .b = column_b};
   static const char *const names[BALLS] = {"floor", "lower", "upper"};
@@ -278,10 +277,17 @@ START_TEST(no_gap_is_negative_after_any_step) {
   for (int i = 0; i < BALLS; i++)
     points[i] = (CPContactPoint){CP_SIZED(CPContactPoint), .name = names[i], .normal = i,
                                  .law.restitution = 0.5};
+  Run *run = run_start(&column, NULL, BALLS, points, y0, method, 1e-8);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, DENSE, duration), CP_SUCCESS);
+  return run;
+}
+
+/* Balls of the radius b fall on a floor and on each other, and come to rest. The gap of the lowest one, which its flight has
+ * made negative, is closed by raising it, and that must not push it into the next one. */
+START_TEST(no_gap_is_negative_after_any_step) {
   const sunrealtype y0[2 * BALLS] = {0.3, 0.87, 1.44};
-  Run *run                        = run_start(&column, NULL, BALLS, points, y0, _i, 1e-8);
-  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, DENSE, 0.2), CP_SUCCESS);
-  int steps = 0;
+  Run *run                        = column_start(_i, y0, 0.2);
+  int steps                       = 0;
   while (run->t < 2) {
     const int is_stepping = stats_of(run).time_stepping != 0;
     sunrealtype gap[BALLS];
@@ -296,6 +302,27 @@ START_TEST(no_gap_is_negative_after_any_step) {
     ck_assert_double_eq_tol(entries(run->y)[i], b * (1 + 2 * i), 1e-7);
     ck_assert_double_le(fabs(entries(run->y)[BALLS + i]), 1e-9);
   }
+  run_free(&run);
+}
+END_TEST
+
+/* The upper ball falls from 2 m onto the others, which rest for less than the duration by then. That event alone resumes time
+ * stepping, and the balls come to rest. */
+START_TEST(an_event_soon_after_an_interval_resumes_it) {
+  const sunrealtype y0[2 * BALLS] = {0.3, 0.87, 2.87}, calm = 0.5 / DENSE;
+  Run *run = column_start(_i, y0, DENSE * calm);
+  while (stats_of(run).nintervals < 1 || stats_of(run).time_stepping)
+    ck_assert_int_ge(run_step(run, 3), 0);
+  const ContactCounters first = stats_of(run);
+  while (stats_of(run).nintervals < 2) ck_assert_int_ge(run_step(run, 3), 0);
+  const ContactCounters second = stats_of(run);
+  ck_assert_int_eq(second.nevents, first.nevents + 1);
+  ck_assert_double_gt(second.interval_begin, first.interval_end + calm);
+  ck_assert_mentions(run->log.text, "time stepping again");
+  run_to(run, 4);
+  ck_assert_int_eq(stats_of(run).time_stepping, 0);
+  for (int i = 0; i < BALLS; i++)
+    ck_assert_double_eq_tol(entries(run->y)[i], b * (1 + 2 * i), 1e-7);
   run_free(&run);
 }
 END_TEST
@@ -401,6 +428,7 @@ TEST_SUITE(time_stepping) {
                       2 * METHODS);
   tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
   tcase_add_loop_test(tc, no_gap_is_negative_after_any_step, 0, METHODS);
+  tcase_add_loop_test(tc, an_event_soon_after_an_interval_resumes_it, 0, METHODS);
   tcase_add_loop_test(tc, what_rests_does_not_creep, 0, RADAU + 1);
   tcase_add_test(tc, limits_that_are_none_are_refused);
   suite_add_tcase(suite, tc);
