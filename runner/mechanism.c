@@ -594,21 +594,22 @@ static int assemble(CPPlugin *model) {
   return check_forces(model);
 }
 
-/* Twice the largest distance of a joint from the planes' points at the start. */
+/* Twice the largest distance of the planes' points from the corners of the box that contains all joints, at the start. */
 static sunrealtype reach_of(const CPPlugin *model) {
-  CPBodies b       = built(model)->bodies;
-  CPMech mech      = built(model)->mech;
-  sunrealtype most = 0;
+  CPBodies b         = built(model)->bodies;
+  CPMech mech        = built(model)->mech;
+  sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  sunrealtype most = 0, P[12];
+  for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++)
+    for (int k = 0, failed = CPMechGetPoints(mech, CP_JOINT, j, model->y0, P); !failed && k < 6; k++)
+      low[k % 3] = fmin(low[k % 3], P[k]), high[k % 3] = fmax(high[k % 3], P[k]);
   for (int i = 0; i < model->ncontacts; i++) {
-    sunrealtype P[12], end[12];
-    if (thing(b, CP_CONTACT, i).kind != CP_ON_PLANE ||
-        CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P))
+    sunrealtype square          = 0;
+    const CPDescription contact = thing(b, CP_CONTACT, i);
+    if (contact.kind != CP_ON_PLANE || CPMechGetPoints(mech, CP_JOINT, contact.joint, model->y0, P))
       continue;
-    for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
-      if (CPMechGetPoints(mech, CP_JOINT, j, model->y0, end)) continue;
-      for (const sunrealtype *x = end; x <= end + 3; x += 3)
-        most = fmax(most, sqrt(pow(x[0] - P[0], 2) + pow(x[1] - P[1], 2) + pow(x[2] - P[2], 2)));
-    }
+    for (int k = 0; k < 3; k++) square += pow(fmax(P[k] - low[k], high[k] - P[k]), 2);
+    most = fmax(most, sqrt(square));
   }
   return most > 0 ? 2 * most : 1;
 }
