@@ -621,28 +621,43 @@ static int closeLeftOpen(CPContact c, int failed) {
   return any;
 }
 
+/* Which contacts slide at the velocities c->v, of those whose law does so far, and in which directions? Returns 1 if one no longer does. */
+static int findSliding(CPContact c, sunrealtype t) {
+  ContactProblem *P = &c->problem;
+  const int all_end = speedFired(c, 1, t);
+  int stopped       = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law         = &P->law[k];
+    const Point *point      = &c->point[law->contact];
+    const sunrealtype *v_T  = c->v + point->tangent;
+    const sunrealtype speed = contactLength(law->ntangents, v_T), least = leastSpeed(c, k, t);
+    const int slid = law->slides;
+    law->slides    = slid && speed > least && !(all_end && hasEnded(c, law->contact, t));
+    law->mu        = law->slides ? point->law.mu : point->law.mu_static;
+    stopped |= slid && !law->slides;
+    if (!law->slides) continue;
+    for (int i = 0; i < law->ntangents; i++) law->s[i] = v_T[i] / speed;
+    if (isGuided(c, law->contact, t, least)) contactDirection(c, point, t, law->s);
+  }
+  return stopped;
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
  * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
  * code that has been reported. */
 static int forces(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
-  const int all_end = speedFired(c, 1, t);
   for (int k = 0; k < P->ncontacts; k++) {
-    ContactLaw *law         = &P->law[k];
-    const Point *point      = &c->point[law->contact];
-    const sunrealtype *v_T  = c->v + point->tangent;
-    const sunrealtype speed = contactLength(law->ntangents, v_T);
-    law->left_open          = point->is_kept && contactStored(c);
-    law->mu                 = point->law.mu_static;
-    const sunrealtype least = leastSpeed(c, k, t);
-    law->slides             = law->ntangents > 0 && speed > least;
-    if (all_end && hasEnded(c, law->contact, t)) law->slides = 0;
-    for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
-    if (law->slides && isGuided(c, law->contact, t, least)) contactDirection(c, point, t, law->s);
-    if (law->slides) law->mu = point->law.mu;
+    ContactLaw *law = &P->law[k];
+    law->left_open  = c->point[law->contact].is_kept && contactStored(c);
+    law->slides     = law->ntangents > 0;
   }
-  const int flag = stopCounted(c, t, y, function);
-  if (flag) return flag;
+  findSliding(c, t);
+  for (int again = 1; again;) { /* Where some stop, others may, too, or slide in another direction. */
+    const int flag = stopCounted(c, t, y, function);
+    if (flag) return flag;
+    again = findSliding(c, t);
+  }
   for (int k = 0; k < P->ncontacts; k++)
     if (P->law[k].carried && !P->law[k].slides) carry(c, t, &P->law[k]);
   findEnds(c, t);
@@ -818,9 +833,11 @@ static int findStops(CPContact c, int *any) {
   return n;
 }
 
-/* Sets the velocities of the rows that become active to zero, and of open contacts that touch, so that none is below zero. */
-static int stopRows(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+/* Sets the velocities of the rows that become active to zero, and of open contacts that touch, so that none is below zero.
+ * stopped: out, 1 if velocities have changed */
+static int stopRows(CPContact c, sunrealtype t, N_Vector y, int *stopped, const char *function) {
   ContactProblem *P = &c->problem;
+  *stopped          = 0;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].stops = 0;
   for (int more = 0; more <= P->ncontacts;
        more++) { /* Each time a contact more is stopped, or none. */
@@ -829,8 +846,30 @@ static int stopRows(CPContact c, sunrealtype t, N_Vector y, const char *function
     const int n = findStops(c, &any);
     if (!any) return CP_SUCCESS;
     if ((flag = stop(c, t, y, n, function))) return flag;
+    *stopped = 1;
   }
   return CP_SUCCESS;
+}
+
+/* Does a contact slide back, against the direction of its friction, since other rows have stopped? Then it has no root at which that would
+ * turn round. Slower than what counts as zero it does in the plane (beginPhases). */
+static int slidesBack(const CPContact c) {
+  EACH_NEAR(c, i) {
+    const Point *point   = &c->point[i];
+    const sunrealtype *v = c->v + point->tangent, *s = point->sliding[0].s;
+    if (point->phase != CP_CONTACT_SLIDING) continue;
+    if (point->ntangents == 1 && s[0] * v[0] < -c->small_v * c->scale[point->tangent]) return 1;
+    if (point->ntangents == 2 && s[0] * v[0] + s[1] * v[1] <= point->sliding[0].near) return 1;
+  }
+  return 0;
+}
+
+/* The phases become those before the event again, and stay under their present laws. */
+static void resetPhases(CPContact c) {
+  EACH_NEAR(c, i) {
+    const CPContactLaw law = c->point[i].law;
+    c->point[i] = c->before[i], c->point[i].law = law;
+  }
 }
 
 /* Decides which closed contacts stay in the problem. A contact that leaves does not, unless it
@@ -926,14 +965,19 @@ int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] || c->point[i].is_held;
-  do {
-    if (!flag) flag = contactPose(c, t, y, function);
-    if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
-    if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
-  } while (!flag && c->problem.n > 0 && leavesOne(c));
-  if (!flag) flag = setPhases(c, t, function);
+  for (int left = c->nnear, again = 1, stopped = 0; !flag && again;) {
+    do {
+      if (!flag) flag = contactPose(c, t, y, function);
+      if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
+      if (!flag && c->problem.n > 0) flag = forces(c, t, y, function);
+    } while (!flag && c->problem.n > 0 && leavesOne(c));
+    if (!flag) flag = setPhases(c, t, function);
+    if (!flag) flag = stopRows(c, t, y, &stopped, function);
+    /* Each pass stops a contact more, or none. */
+    again = !flag && stopped && left-- > 0 && slidesBack(c);
+    if (again) resetPhases(c);
+  }
   if (!flag) countSkipped(c), contactElasticPhases(c);
-  if (!flag) flag = stopRows(c, t, y, function);
   return flag;
 }
 

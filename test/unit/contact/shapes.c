@@ -435,6 +435,66 @@ START_TEST(boxes_stay_stacked_flush) {
 }
 END_TEST
 
+/* Boxes that fall on a plane: they bounce, tip and slide, some feet stop while others still slide, and each box lies at last. Nothing drives
+ * them, so that the kinetic and potential energy never rises: the work of friction is never positive. The bound is 20
+ * tolerances of the weight's energy. _i: box, tolerance */
+START_TEST(boxes_that_fall_gain_no_energy_by_friction) {
+  enum { OUTPUTS = 200 };
+  static const struct {
+    Box box;
+    sunrealtype mu;
+  } falls[]             = {{{.size       = {0.2, 0.2, 0.2},
+                             .at         = {0, 0, 0.3},
+                             .quaternion = {0.9659258262890683, 0.2588190451025207, 0, 0}},
+                            0.5},
+                           {{.size       = {0.2, 0.1, 0.2},
+                             .at         = {0, 0, 0.21797765645561634},
+                             .quaternion = {0.995620726277982, 0.05448672602916119, -0.0725716969629218,
+                                            -0.02244804874033689}},
+                            0.5467730456021426},
+                           {{.size       = {0.15, 0.1, 0.2},
+                             .at         = {0, 0, 0.15726725604702896},
+                             .quaternion = {0.2800772384828199, -0.2789620544435011, -0.8745879114202557,
+                                            -0.28077196772835755}},
+                            0.3505789580625075},
+                           {{.size       = {0.3, 0.1, 0.1},
+                             .at         = {0, 0, 0.2773341461384181},
+                             .quaternion = {0.9992966940684939, 0.037498229608596285, 0, 0}},
+                            0.4905325681732735},
+                           {{.size       = {0.3, 0.3, 0.3},
+                             .at         = {0, 0, 0.30591729532305373},
+                             .quaternion = {0.18155483037105546, -0.19526615717294407, 0.5819794793178431,
+                                            0.7682505171392862}},
+                            0.5736499369985706}};
+  const sunrealtype tol = pow(10, -4 - _i % 5), t_end = 2, g = 9.81;
+  const Box *box     = &falls[_i / 5].box;
+  sunrealtype before = INFINITY, t = 0;
+  const CPShape ground = {CP_NEW_SHAPE("base"), .kind = CP_SHAPE_PLANE, .body = "ground",
+                          .on = {.axis = {0, 0, 1}}, .size = {1, 1}};
+  bodies               = CPBodiesCreate(3, (sunrealtype[]){0, 0, -g});
+  add_element(bodies, &ground.head);
+  add_box("box", "cube", box);
+  add_touch("touch", "base", "cube", (CPContactLaw){.mu = falls[_i / 5].mu, .restitution = 0.5});
+  act(CP_ABSOLUTE);
+  CPSession session = CPSessionCreate("DOP853", test_context);
+  ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+  for (int k = 1; k <= OUTPUTS; k++) {
+    CPPowers now = CP_INIT(CPPowers);
+    ck_assert_int_eq(CPSessionRun(session, k * t_end / OUTPUTS, y, &t), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &now), CP_SUCCESS);
+    const sunrealtype energy = now.kinetic + now.potential;
+    ck_assert_msg(energy <= before + 20 * tol * 3 * g * box->at[2], "t = %g: energy rises by %g",
+                  (double)t, (double)(energy - before));
+    before = energy;
+  }
+  for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(entries(y)[7 + i], 0, tol);
+  CPSessionFree(&session);
+  release();
+}
+END_TEST
+
 /* ---- meshes and capsules ---- */
 
 /* The corners of a box of this size */
@@ -855,6 +915,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, features_of_flush_boxes_are_found_as_fast_as_others, 0, 2);
   tcase_add_loop_test(tc, short_steps_over_a_face_are_those_over_a_plane, 0, 2);
   tcase_add_loop_test(tc, boxes_stay_stacked_flush, 0, 2);
+  tcase_add_loop_test(tc, boxes_that_fall_gain_no_energy_by_friction, 0, 25);
   tcase_add_loop_test(tc, all_bases_are_as_good_as_a_plane, 0, 8);
   tcase_add_loop_test(tc, what_rolls_over_an_edge_leaves_it_in_time, 0, 8);
   tcase_add_loop_test(tc, a_capsule_tips_over_the_edge_of_a_polyhedron, 0, 8);
