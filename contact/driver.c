@@ -217,7 +217,8 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
     const Point *point     = &c->point[i];
     sunrealtype *at        = g + c->first_root[i] + kindsOf(point) * c->side,
                 *rate_root = g + c->first_root[i + 1] - 1;
-    if (point->is_kept) continue;
+    /* Where the others no longer keep its gap as it is, its root appears, below zero. */
+    if (point->is_kept && c->p[point->normal] >= -c->small_q * c->scale[point->normal]) continue;
     if (point->step.is_left_out) {
       at[0] = point->step.gap[1], *rate_root = -1;
       continue;
