@@ -248,10 +248,11 @@ static void edgeAndEdge(const Placed p[2], const Touch *touch, sunrealtype *gap,
                         sunrealtype *margin, sunrealtype *point) {
   const Line a = placedLine(&p[0], touch->i), b = placedLine(&p[1], touch->j);
   sunrealtype n[3], w[3], lambda[2], back[3];
-  const sunrealtype sine = nearestOnLines(&a, &b, n, w, lambda), half = fmin(a.half, b.half);
-  *margin = half * (sine - parallel), *gap = 0;
+  const sunrealtype sine = nearestOnLines(&a, &b, n, w, lambda);
+  /* However short the edges are: rounding is a part of the sizes of polyhedra. */
+  *margin = (p[0].is->size + p[1].is->size) * (sine - parallel), *gap = 0;
   memcpy(point, b.x, sizeof b.x);
-  if (!(*margin > 0)) return;
+  if (!(sine > parallel / 2)) return;
   for (int k = 0; k < 3; k++) n[k] *= touch->sense / sine, back[k] = -n[k];
   add3(lambda[1], b.e, point);
   *gap    = dot3(n, w);

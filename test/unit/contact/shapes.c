@@ -316,6 +316,26 @@ START_TEST(momentum_is_conserved_where_edges_collide) {
 }
 END_TEST
 
+/* Two plates meet flush, so that their short upright edges are parallel, and their crossing no feature, although their length is less than what
+ * counts as rounding of the plates' size times the least angle of edges. _i: formulation */
+START_TEST(thin_plates_collide_flush) {
+  static const Box box[2] = {
+      {.size = {0.2, 0.2, 0.001}},
+      {.size = {0.2, 0.2, 0.001}, .at = {0.22, 0, 0}, .velocity = {-0.1, 0, 0}}};
+  int impacts = 0;
+  bodies      = CPBodiesCreate(3, NULL);
+  add_box("one", "first", &box[0]), add_box("two", "second", &box[1]);
+  add_touch("touch", "first", "second", (CPContactLaw){.mu = 0.1, .restitution = 0.5});
+  act((CPFormulation)_i);
+  run_to_end("DOP853", 1e-8, 1, count, &impacts);
+  ck_assert_int_eq(impacts, 4);
+  /* at t = 0.2 with -0.1 m/s; afterwards with -0.05 -+ 0.5 0.1 / 2 */
+  ck_assert_double_eq_tol(quantity_at(mech, "one.position", 1, y, 0), -0.06, 1e-9);
+  ck_assert_double_eq_tol(quantity_at(mech, "two.position", 1, y, 0), 0.18, 1e-9);
+  release();
+}
+END_TEST
+
 /* The derivatives of all constraints are exact at t. */
 static void check_derivatives(sunrealtype t) {
   CPMechReport r = CP_INIT(CPMechReport);
@@ -911,6 +931,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, a_box_slides_down_a_box_or_stays, 0, 4);
   tcase_add_loop_test(tc, a_box_falls_on_a_box_as_on_a_plane, 0, 2);
   tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
+  tcase_add_loop_test(tc, thin_plates_collide_flush, 0, 2);
   tcase_add_loop_test(tc, a_box_tips_over_the_edge_of_a_box, 0, 4);
   tcase_add_loop_test(tc, features_of_flush_boxes_are_found_as_fast_as_others, 0, 2);
   tcase_add_loop_test(tc, short_steps_over_a_face_are_those_over_a_plane, 0, 2);
