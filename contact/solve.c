@@ -66,11 +66,11 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
   enum { STICK, SLIP_FORWARD, SLIP_BACK, OPEN, OPEN_SLIP_BACK, OPEN_STICK, KINDS };
   const int n = p->n;
   int number  = 1;
+  if (p->ncontacts > ENUMERATED) return 1;
   for (int k = 0; k < p->ncontacts; k++) {
     if (p->law[k].ntangents > 1) return 1;
     number *= KINDS;
   }
-  if (p->ncontacts > ENUMERATED) return 1;
   for (int trial = 0; trial < number; trial++) {
     int rest = trial, skip = 0;
     memset(A, 0, (size_t)(n * n) * sizeof *A);
