@@ -489,21 +489,6 @@ static int draw(CPPlugin *model) {
   return 0;
 }
 
-/* CPPluginFree destroys the templates, so the CPModel keeps its own. */
-static int clone_templates(CPEquations *mech) {
-  SUNMatrix *all[] = {&mech->M_tmpl,  &mech->A_tmpl,  &mech->K_tmpl,  &mech->C_tmpl,
-                      &mech->Fz_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl, &mech->Zq_tmpl,
-                      &mech->Zu_tmpl, &mech->Zz_tmpl};
-  int failed       = 0;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    SUNMatrix tmpl = *all[i];
-    if (!tmpl) continue;
-    *all[i] = SUNMatClone(tmpl);
-    if (!*all[i] || SUNMatCopy(tmpl, *all[i])) failed = -1;
-  }
-  return failed;
-}
-
 /* Refuses a start where a function has no finite value, such as one with a division by zero. */
 static int check_forces(CPPlugin *model) {
   CPMech mech       = built(model)->mech;
@@ -660,9 +645,8 @@ static int create(CPPlugin *model) {
   model->mech.new_data                 = NULL;
   model->mech.free_data                = NULL;
   model->mech.free_model_data          = NULL;
-  if (clone_templates(&model->mech)) return -1;
-  model->n       = N_VGetLength(model->y0);
-  model->closure = loop_closure;
+  model->n                             = N_VGetLength(model->y0);
+  model->closure                       = loop_closure;
   if (take_contacts(model)) return -1;
   if (draw(model) || (mechanism.run.assemble && assemble(model))) return -1;
   return 0;
@@ -671,6 +655,8 @@ static int create(CPPlugin *model) {
 static void destroy(CPPlugin *model) {
   Built *own = built(model);
   if (!own) return;
+  /* Its templates are the CPModel's, and none that CPPluginFree destroys. */
+  model->mech = (CPEquations){0};
   CPMechFree(&own->mech);
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);
