@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The extent, energies and reactions are evaluated at up to EVALUATED states of them. */
 enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, EVALUATED = 400 };
 
 /* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
@@ -52,6 +51,9 @@ bool track_meet(Rows *track, Rows *jumps, sunrealtype t, N_Vector y, double rtol
     track->rows--, track->seen--; /* there is always a first one */
   return jumped;
 }
+
+/* The extent, energies and reactions are evaluated in each of so many rows: at up to EVALUATED states. */
+static long stride_of(const Rows *track) { return 1 + track->rows / EVALUATED; }
 
 /* The largest |y_i| from component `from` to `to` - 1, and the largest range of one of them. */
 static double size_of(const Rows *track, long from, long to, double *range) {
@@ -134,7 +136,7 @@ static double extent_of(const CPPlugin *model, const Rows *track, N_Vector y) {
   bool *belongs    = calloc((size_t)d->npoints, sizeof *belongs);
   sunrealtype *xyz = calloc(3 * (size_t)d->npoints, sizeof *xyz);
   if (belongs && xyz) mark_points(d, belongs);
-  for (long k = 0; belongs && xyz && k < track->rows; k += 1 + track->rows / EVALUATED) {
+  for (long k = 0; belongs && xyz && k < track->rows; k += stride_of(track)) {
     model->type->points(model, state_at(track, k, y), y, xyz);
     for (int i = 0; i < 3 * d->npoints; i++) {
       if (!belongs[i / 3]) continue;
@@ -166,7 +168,7 @@ static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
   const Problem *p = o->problem;
   CPMech mech      = p->contact ? problem_mech(p) : o->mech; /* contacts are off */
   double kinetic = 0, least = INFINITY, most = -INFINITY, work = 0, before = 0, t_before = 0;
-  for (long k = 0; k < track->rows; k += 1 + track->rows / EVALUATED) {
+  for (long k = 0; k < track->rows; k += stride_of(track)) {
     const double t = state_at(track, k, y);
     CPPluginEnergies e;
     if (energies_at(p->model, mech, !p->contact, t, y, o->lambda, &e)) continue;
@@ -321,7 +323,7 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
     double *row = m->full.data + k * m->full.width, *reaction = row + track->width;
     memcpy(row, track->data + k * track->width, (size_t)track->width * sizeof *row);
     for (long j = 0; j < n; j++) reaction[j] = NAN;
-    if (k % (1 + track->rows / EVALUATED) == 0) measure_reactions(m, row[0], row + 1, reaction);
+    if (k % stride_of(track) == 0) measure_reactions(m, row[0], row + 1, reaction);
     for (long j = 0; j < n; j++) /* fmax ignores NaN */
       most[m->unit[info->nq + j]] = fmax(most[m->unit[info->nq + j]], fabs(reaction[j]));
   }
