@@ -525,6 +525,13 @@ static int offsetRow(Assembly *a, const Row *row, int i, int joint) {
   return 1;
 }
 
+/* Of the joints from `from` on, but for contacts and latches, those before `end` take part, and the others do not. */
+static void maskFrom(Assembly *a, int from, int end) {
+  for (int i = from; i < a->b->njoints; i++)
+    if (a->b->joint[i].contact == NONE && !a->b->joint[i].latched)
+      bodiesMaskJoint(a->b, i, i < end, a->mask);
+}
+
 int bodiesFitRows(Assembly *a) {
   Mechanism *b = a->b;
   if (bodiesPositionRows(a, a->x, a->p)) return 0;
@@ -533,21 +540,15 @@ int bodiesFitRows(Assembly *a) {
   while (first < b->njoints) {
     /* The joints before `first` close; so do those before `low`; those before `high` do not. */
     int low = first, high = b->njoints + 1;
-    for (int i = 0; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE && !b->joint[i].latched)
-        bodiesMaskJoint(a->b, i, i < first, a->mask);
+    maskFrom(a, 0, first);
     for (int end = b->njoints; high - low > 1; end = low + (high - low) / 2) {
-      for (int i = first; i < b->njoints; i++)
-        if (b->joint[i].contact == NONE && !b->joint[i].latched)
-          bodiesMaskJoint(a->b, i, i < end, a->mask);
+      maskFrom(a, first, end);
       if ((closed = closesNearby(a, open)) < 0) return closed;
       if (closed > 0) low = end;
       else high = end;
       if (end == b->njoints && closed > 0) return 1;
     }
-    for (int i = first; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE && !b->joint[i].latched)
-        bodiesMaskJoint(a->b, i, i < low, a->mask);
+    maskFrom(a, first, low);
     /* joint `low`, row by row */
     const Joint *joint = &b->joint[low];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {

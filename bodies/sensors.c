@@ -74,9 +74,6 @@ static const struct {
     {"trigger", TRIGGER, RELEASED, 0, "", ""}};
 enum { ROWS = sizeof table / sizeof table[0] };
 
-/* The row of a drive, coupler, limit or dry friction */
-static const Row *rowOf(const Mechanism *m, const Joint *j) { return bodiesRowOf(m, j, 0); }
-
 /* The kinds of an element, of a joint with its coordinate k; 0: it has no such coordinate, or is no element */
 static int kindsOf(const Mechanism *m, const Sensor *s) {
   Term term;
@@ -106,7 +103,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   }
   const Joint *j = &m->joint[s->index];
   if (j->kind == NONE) {
-    const Row *row = rowOf(m, j);
+    const Row *row = bodiesRowOf(m, j, 0);
     if (row->rope)
       return ROPED | (j->contact != NONE && m->contact[j->contact].elastic != NONE ? ELASTIC : 0);
     return (bodiesIsAngle(&bodiesRowTerm(m, row, 0)->m) ? TURNER : ACTUATOR) |
@@ -433,7 +430,7 @@ static int bushingForce(Mechanism *m, int first, sunrealtype *F, sunrealtype *N)
 static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype *T,
                        sunrealtype *rate) {
   if (s->kind == NAME_JOINT) { /* a drive or a coupler */
-    const Row *row = rowOf(m, &m->joint[s->index]);
+    const Row *row = bodiesRowOf(m, &m->joint[s->index], 0);
     DriveAt drive  = {0};
     const int flag = row->drive == NONE ? 0 : bodiesDrive(m, row->drive, at->t, &drive);
     *T = -at->lambda[row->first], *rate = drive.rate;
