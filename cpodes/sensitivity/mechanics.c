@@ -20,216 +20,7 @@
 #include "mechanics_impl.h"
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- life cycle ---- */
-
-void cpMechSensFree(CPMechSens *address) {
-  CPMechSens sens = *address;
-  if (!sens) return;
-  cpPartialsFree(&sens->partials);
-  cpParamsFree(&sens->own);
-  cpArenaFree(&sens->by_params);
-  cpArenaFree(&sens->arena);
-  free(sens);
-  *address = NULL;
-}
-
-static void forgetMatrices(CPMechSens sens) {
-  cpPartialsFree(&sens->partials);
-  sens->has_matrices = sens->has_quadratures = 0;
-}
-
-void cpMechSensForget(CPMech mech) {
-  if (!mech->sens) return;
-  forgetMatrices(mech->sens);
-  mech->sens->valid = mech->sens->leaves_udot = 0;
-}
-
-/* Returns mech->sens, which is created at its first use, or NULL if there is no memory. */
-static CPMechSens sensOf(CPMech mech) {
-  if (mech->sens) return mech->sens;
-  CPMechSens sens = calloc(1, sizeof *sens);
-  if (!sens) return NULL;
-  CPArena *arena = &sens->arena;
-  const int nu = mech->nu, m = mech->m;
-  sens->mech   = mech;
-  sens->stride = (size_t)(nu + 3 * m + mech->nz);
-  CP_NEW(arena, sens->y, mech->n);
-  CP_ARRAYS(arena, nu, &sens->a0, &sens->x, &sens->f, &sens->a);
-  CP_ARRAYS(arena, m, &sens->lambda0, &sens->b, &sens->lambda);
-  CP_NEW(arena, sens->qdot, mech->nq);
-  const size_t quads = (size_t)mech->eq->nquad;
-  CP_NEW(arena, sens->change, quads);
-  CP_NEW(arena, sens->quadratures, quads * (size_t)(2 * nu + mech->nz + m));
-  CP_NEW(arena, sens->unit, mech->n + m);
-  sens->value       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
-  sens->result      = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
-  sens->error       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
-  sens->at_y        = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
-  sens->along       = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
-  sens->at_moved    = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
-  sens->rates_error = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
-  for (int k = 0; k < 3; k++)
-    sens->solution[k] = cpArenaTake(arena, N_VNew_Serial(mech->n + m, mech->ctx));
-  if (cpArenaStatus(arena)) cpMechSensFree(&sens);
-  return mech->sens = sens;
-}
-
-/* Does (S2) hold for this system? */
-static int isDirect(const CPMech mech) {
-  return !mech->operators && !cpMechHasLambdaForces(mech) && mech->motions->nfull == 0 &&
-         !mech->eq->N;
-}
-
-/* Are the derivatives of u' those of udot_jac? Forces that depend on parameters need M in any case. */
-static int isByUdot(const CPMechSens sens) {
-  const CPMech mech        = sens->mech;
-  const CPEquations *model = mech->eq;
-  return model->udot_jac && !sens->leaves_udot && mech->m == 0 && mech->nz == model->nquad &&
-         mech->forces.count == 0 && !(sens->params && sens->params->p);
-}
-
-/* ---- the state ---- */
-
-/* Are the factors of mech->kkt those of the state? They are from now on. */
-static int hasFactors(const CPMechSens sens) {
-  return sens->nM == sens->mech->stats.nM && sens->nA == sens->mech->stats.nA;
-}
-static void takeFactors(CPMechSens sens) {
-  sens->nM = sens->mech->stats.nM, sens->nA = sens->mech->stats.nA;
-}
-
-/* Factors the matrices of the state again if other factors have replaced theirs. */
-static int factor(CPMechSens sens) {
-  const int flag = hasFactors(sens) ? CP_SUCCESS : cpMechFactor(sens->mech, sens->t, sens->y);
-  if (!flag) takeFactors(sens);
-  return flag;
-}
-
-static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
-  const CPParams *params = sens->params;
-  for (int i = 0; params && params->p && i < params->Ns; i++)
-    if (params->p[params->plist[i]] != sens->values_of_p[i]) return 0;
-  return sens->valid && sens->t == t && sens->layout == sens->mech->rows.layout &&
-         !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
-}
-
-/* Computes u', lambda and factors at (t, y), unless they are already those of this state. udot and
- * lambda: the solution that the right-hand side has just computed there; if they are NULL, it is
- * computed here. A user's recursion leaves no factors. Returns 0, or a code with the reason in
- * mech->text, like all functions below. */
-static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
-                    const sunrealtype *lambda) {
-  const CPMech mech      = sens->mech;
-  const CPParams *params = sens->params;
-  const int known = isSame(sens, t, y), has_factors = udot ? !mech->eq->udot : !isByUdot(sens);
-  int flag = CP_SUCCESS;
-  if (known && !udot) return CP_SUCCESS;
-  if (!known) {
-    sens->valid = sens->has_matrices = sens->has_quadratures = 0;
-    sens->t                                                  = t;
-    memcpy(sens->y, y, (size_t)mech->n * sizeof *y);
-    const CPMechState s = stateOf(sens, sens->y);
-    if (!udot && !isByUdot(sens)) flag = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
-    if (flag) return flag;
-    if (udot) memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
-    if (udot) memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
-    if (params) memset(sens->known, 0, (size_t)params->Ns);
-    for (int i = 0; params && params->p && i < params->Ns; i++)
-      sens->values_of_p[i] = params->p[params->plist[i]];
-    sens->layout = mech->rows.layout;
-    sens->nM = sens->nA = -1;
-    sens->valid         = 1;
-  }
-  if (has_factors) takeFactors(sens);
-  return CP_SUCCESS;
-}
-
-void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
-                    const sunrealtype *lambda) {
-  const CPMechSens sens = mech->sens;
-  if (sens && sens->params && isDirect(mech)) setState(sens, t, y, udot, lambda);
-}
-
-/* Increments relative to the sizes of states: smaller than those that are best for smooth functions, as curves of forces have
- * knots and friction changes within a small part of the velocity. Roundoff is 1e-13 of the forces. */
-#define STATE_PART 1.0e-3
-
-/* Computes the partial derivatives with respect to the state in sens->partials: the user's, or
- * differences of sixth order. They are those of the iteration matrix with M and A, whichever matrix
- * the integrator uses, or those of udot_jac. Rows of quadratures, which no model gives, are left out,
- * since they take six evaluations for each column. */
-static int findMatrices(CPMechSens sens) {
-  const int by_udot = isByUdot(sens);
-  int flag          = CP_SUCCESS;
-  if (sens->partials && sens->partials->kkt == by_udot) forgetMatrices(sens);
-  if (sens->has_matrices) return CP_SUCCESS;
-  if (!sens->partials) {
-    flag =
-        cpPartialsCreate(&sens->partials, sens->mech, by_udot ? CP_NEWTON_HALF : CP_NEWTON_KKT, 1);
-    if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
-    sens->partials->sixth_order = STATE_PART;
-  }
-  const int has_factors     = !by_udot && hasFactors(sens);
-  sens->partials->keep_rank = sens->partials->has_factors = has_factors;
-  flag = cpPartialsAt(sens->partials, sens->t, sens->y, sens->a0, sens->lambda0, NULL);
-  if (flag > 0 && by_udot) { /* It leaves u' to M. */
-    const CPMechState s = stateOf(sens, sens->y);
-    sens->leaves_udot   = 1;
-    flag                = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);
-    if (!flag) takeFactors(sens);
-    return flag ? flag : findMatrices(sens);
-  }
-  if (!flag && (has_factors || sens->mech->m > 0)) takeFactors(sens);
-  sens->has_matrices = !flag;
-  return flag;
-}
-
-/* ---- quadratures ---- */
-
-/* Zq += the derivatives of the rates of quadratures, which the matrices leave out. The directions are taken one by one: their sizes may
- * differ by orders. */
-static int addQuadratures(CPMechSens sens, const double *const along[CP_DIRECTIONS], double *Zq) {
-  const CPMech mech   = sens->mech;
-  const CPPartials P  = sens->partials;
-  const CPMechState s = {P->t, P->q, P->u, P->z};
-  if (P->nquad == 0 || mech->stage.left_out > 0) return CP_SUCCESS;
-  int flag = cpMechLinearizeForces(mech, &s);
-  if (flag > 0) flag = CP_SUCCESS;
-  for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
-    const double *d[CP_DIRECTIONS] = {NULL};
-    d[by]                          = along[by];
-    if (!d[by]) continue;
-    flag = cpPartialsAlong(P, d, sens->change);
-    for (int k = 0; !flag && k < P->nquad; k++) Zq[k] += sens->change[k];
-  }
-  cpMechLinearizeForces(mech, NULL);
-  return flag;
-}
-
-/* The rows of quadratures in sens->quadratures, column by column. An adjoint needs all of them if it begins with a work. */
-static int findQuadratures(CPMechSens sens) {
-  const CPPartials P               = sens->partials;
-  const int columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, sens->mech->m};
-  double *row                      = sens->quadratures;
-  int flag                         = CP_SUCCESS;
-  if (sens->has_quadratures) return CP_SUCCESS;
-  memset(sens->unit, 0, (size_t)(sens->mech->n + sens->mech->m) * sizeof *sens->unit);
-  for (int by = 0; by < CP_DIRECTIONS; by++)
-    for (int j = 0; !flag && j < columns[by]; j++, row += P->nquad) {
-      const double *along[CP_DIRECTIONS] = {NULL};
-      along[by]                          = sens->unit;
-      sens->unit[j]                      = 1.0;
-      memset(row, 0, (size_t)P->nquad * sizeof *row);
-      flag          = addQuadratures(sens, along, row);
-      sens->unit[j] = 0.0;
-    }
-  sens->has_quadratures = !flag;
-  return flag;
-}
 
 /* ---- forward ---- */
 
@@ -277,7 +68,7 @@ static void sizes(N_Vector y, N_Vector size, void *data) {
 static int givesMatrices(const CPMechSens sens) {
   const CPMech mech        = sens->mech;
   const CPEquations *model = mech->eq;
-  if (isByUdot(sens)) return 1;
+  if (cpMechSensIsByUdot(sens)) return 1;
   return (model->dynamics_jac || cpMechIsLinear(mech)) && !cpMechForcesByDifference(mech) &&
          (mech->na == 0 || model->constraint_jac);
 }
@@ -289,7 +80,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
                         const sunrealtype *s) {
   const CPMech mech = sens->mech;
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
-  int flag = setState(sens, t, y, NULL, NULL);
+  int flag = cpMechSensSetState(sens, t, y, NULL, NULL);
   if (flag) return flag;
   if (!givesMatrices(sens)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
@@ -300,20 +91,20 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
   } else {
     double *const out[CP_OUTPUTS]         = {F, B, Z};
     const double *const by[CP_DIRECTIONS] = {sens->x, s + mech->nq, s + mech->nq + mech->nu, NULL};
-    flag                                  = findMatrices(sens);
+    flag                                  = cpMechSensFindMatrices(sens);
     if (!flag) flag = alongParameters(sens, along);
     if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
     if (flag) return flag;
     for (int of = 0; of < CP_OUTPUTS; of++)
       for (int d = 0; d < CP_BY_LAMBDA; d++)
         cpBlockTimes(&sens->partials->block[of][d], 1.0, by[d], out[of]);
-    flag = addQuadratures(sens, by, Z + sens->partials->nz);
+    flag = cpMechSensAddQuadratures(sens, by, Z + sens->partials->nz);
   }
-  if (!flag && isByUdot(sens)) {
+  if (!flag && cpMechSensIsByUdot(sens)) {
     memcpy(sens->a, F, (size_t)mech->nu * sizeof *F);
     return CP_SUCCESS;
   }
-  if (!flag) flag = factor(sens);
+  if (!flag) flag = cpMechSensFactor(sens);
   if (flag) return flag;
   flag = cpSaddleSolve(mech->kkt, F, B, sens->a, sens->lambda);
   return flag ? cpReason(mech->text, flag, "at t = %.10g: no solution for a sensitivity", sens->t)
@@ -346,12 +137,12 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAl
   memcpy(zdot, N_VGetArrayPointer(sens->result) + mech->nu + mech->m,
          (size_t)mech->nz * sizeof *zdot); /* Z', without lambda' */
   if (mech->m == 0) return CP_SUCCESS;
-  flag = findMatrices(sens);
+  flag = cpMechSensFindMatrices(sens);
   if (flag) return flag;
   const CPPartials P                    = sens->partials;
   const double *const by[CP_DIRECTIONS] = {NULL, NULL, NULL, sens->lambda};
   cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], 1.0, sens->lambda, zdot); /* + Zl lambda' */
-  return addQuadratures(sens, by, zdot + P->nz);
+  return cpMechSensAddQuadratures(sens, by, zdot + P->nz);
 }
 
 /* (y', lambda), as a right-hand side for cpSensDirection */
@@ -375,7 +166,7 @@ static int linearize(CPMechSens sens, sunrealtype t, N_Vector y, CPAlong along, 
   const int has_lambda = N_VGetLength(change) > mech->n;
   CPMechState state;
   int flag;
-  if (isDirect(mech)) {
+  if (cpMechSensIsDirect(mech)) {
     flag = forwardRhs(sens, t, Y, along, N_VGetArrayPointer(s), rates);
     if (has_lambda) memcpy(rates + mech->n, sens->lambda, (size_t)mech->m * sizeof *rates);
     return flag;
@@ -449,7 +240,7 @@ static int checkResult(CPMech mech, N_Vector result, const char *name, const cha
  * checked: from here on the parameters of the integrator's sensitivities are set aside, until end(). Returns 0 or
  * an error code that has been reported. */
 static int begin(CPMech mech, const CPParameters *given, const char *function) {
-  const CPMechSens sens = sensOf(mech);
+  const CPMechSens sens = cpMechSensOf(mech);
   if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
   CPParams params = {0};
   if (!given || !given->values) sens->valid = 0; /* They may have changed unseen. */
@@ -506,19 +297,19 @@ static int solveAdjoint(CPMechSens sens, sunrealtype t, N_Vector y, N_Vector yB)
   const CPMech mech    = sens->mech;
   const sunrealtype *l = N_VGetArrayPointer(yB);
   const int quads      = (int)mech->eq->nquad;
-  if (!isDirect(mech))
+  if (!cpMechSensIsDirect(mech))
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "adjoints need M and A, without forces that depend on multipliers, FULL "
                     "motions or kinematics of one's own");
-  int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
-  if (!flag) flag = findMatrices(sens);
+  int flag = cpMechSensSetState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
+  if (!flag) flag = cpMechSensFindMatrices(sens);
   if (!flag && sens->partials->nquad > 0 && cpLargest(l + mech->n - quads, quads) > 0.0)
-    flag = findQuadratures(sens);
-  if (!flag && isByUdot(sens)) {
+    flag = cpMechSensFindQuadratures(sens);
+  if (!flag && cpMechSensIsByUdot(sens)) {
     memcpy(sens->a, l + mech->nq, (size_t)mech->nu * sizeof *sens->a);
     return CP_SUCCESS;
   }
-  if (!flag) flag = factor(sens);
+  if (!flag) flag = cpMechSensFactor(sens);
   if (flag) return flag;
   memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
   memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
@@ -588,7 +379,7 @@ static int products(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealt
   int flag          = mech->ready && !mech->log.running ? CP_SUCCESS
                                                         : cpMechCheckState(mech, y, "CPIntegratorGradient");
   if (flag) return flag;
-  const CPMechSens sens = sensOf(mech);
+  const CPMechSens sens = cpMechSensOf(mech);
   if (!sens) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
   if (!flag) flag = solveAdjoint(sens, t, y, l);
   if (!flag && Jl) flag = timesStates(sens, l, Jl);
@@ -600,7 +391,7 @@ static int products(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealt
 
 /* CPSensSystem's start */
 static int start(void *data, const CPParams *params) {
-  CPMechSens sens = sensOf(data);
+  CPMechSens sens = cpMechSensOf(data);
   if (!sens) return CP_MEM_FAIL;
   sens->theirs   = NULL;
   const int flag = useParams(sens, params);
@@ -611,11 +402,11 @@ static int start(void *data, const CPParams *params) {
 /* dc/dp in the order of the projector's rows: positions, then velocities. */
 static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void *data) {
   const CPMech mech = data;
-  CPMechSens sens   = sensOf(mech);
+  CPMechSens sens   = cpMechSensOf(mech);
   sunrealtype *r    = N_VGetArrayPointer(rv);
-  *given            = sens && isDirect(mech);
+  *given            = sens && cpMechSensIsDirect(mech);
   if (!*given) return CP_SUCCESS;
-  int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
+  int flag = cpMechSensSetState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
   if (!flag) flag = cpMechSensParameter(sens, iS);
   if (flag) return flag;
   const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
@@ -626,7 +417,7 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   return CP_SUCCESS;
 }
 
-static int transposes(void *mech) { return isDirect(mech); }
+static int transposes(void *mech) { return cpMechSensIsDirect(mech); }
 
 const CPSensSystem cpMechSensModel = {.rhs        = rhs,
                                       .start      = start,
@@ -639,7 +430,7 @@ int CPMechSetParamPartialsFn(CPMech mech, CPParamPartialsFn fn) {
   int flag = cpMechOption(mech, 0, __func__);
   if (!flag && !mech->ready) flag = cpMechSetUp(mech, __func__);
   if (flag) return flag;
-  const CPMechSens sens = sensOf(mech);
+  const CPMechSens sens = cpMechSensOf(mech);
   if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
   sens->jac   = fn;
   sens->valid = sens->checked = 0;

@@ -1,4 +1,4 @@
-/* What mechanics.c and mechanics_parameters.c share */
+/* What mechanics.c, mechanics_state.c and mechanics_parameters.c share */
 #ifndef CPODES_SENSITIVITY_MECHANICS_IMPL_H
 #define CPODES_SENSITIVITY_MECHANICS_IMPL_H
 
@@ -53,6 +53,32 @@ static inline CPMechState stateOf(const CPMechSens sens, const double *y) {
   const CPMech mech = sens->mech;
   return (CPMechState){sens->t, y, y + mech->nq, y + mech->nq + mech->nu};
 }
+
+/* mechanics_state.c */
+/* Returns mech->sens, which is created at its first use, or NULL if there is no memory. */
+CPMechSens cpMechSensOf(CPMech mech);
+/* Does (S2) of mechanics.c hold for this system? */
+int cpMechSensIsDirect(const CPMech mech);
+/* Are the derivatives of u' those of udot_jac? Forces that depend on parameters need M in any case. */
+int cpMechSensIsByUdot(const CPMechSens sens);
+/* Factors the matrices of the state again if other factors have replaced theirs. */
+int cpMechSensFactor(CPMechSens sens);
+/* Computes u', lambda and factors at (t, y), unless they are already those of this state. udot and
+ * lambda: the solution that the right-hand side has just computed there; if they are NULL, it is
+ * computed here. A user's recursion leaves no factors. Returns 0, or a code with the reason in
+ * mech->text, like all functions below. */
+int cpMechSensSetState(CPMechSens sens, sunrealtype t, const sunrealtype *y,
+                       const sunrealtype *udot, const sunrealtype *lambda);
+/* Computes the partial derivatives with respect to the state in sens->partials: the user's, or
+ * differences of sixth order. They are those of the iteration matrix with M and A, whichever matrix
+ * the integrator uses, or those of udot_jac. Rows of quadratures, which no model gives, are left out,
+ * since they take six evaluations for each column. */
+int cpMechSensFindMatrices(CPMechSens sens);
+/* Zq += the derivatives of the rates of quadratures, which the matrices leave out. The directions are taken one by one: their sizes may
+ * differ by orders. */
+int cpMechSensAddQuadratures(CPMechSens sens, const double *const along[CP_DIRECTIONS], double *Zq);
+/* The rows of quadratures in sens->quadratures, column by column. An adjoint needs all of them if it begins with a work. */
+int cpMechSensFindQuadratures(CPMechSens sens);
 
 /* mechanics_parameters.c. Both return 0, or a code with the reason in mech->text. */
 /* F, B, Z at s, with the accelerations and multipliers of the state */
